@@ -1,0 +1,37 @@
+# Two commands: `make demo` and `make test`. Each does all its own set-up.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml setup.py $(wildcard sandbox/init/*.c sandbox/init/*.h sandbox/init/Makefile)
+
+.PHONY: demo test lint machine clean
+
+demo: $(VENV)/.demo
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: machine $(VENV)/.dev lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+machine:
+	sh tests/machine.sh
+
+$(BIN)/python:
+	sh tests/venv.sh "$(PYTHON)" "$(VENV)"
+
+$(VENV)/.demo: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+	$(MAKE) -C sandbox/init clean
