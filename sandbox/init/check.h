@@ -1,0 +1,6 @@
+#ifndef ROLEWALL_CHECK_H
+#define ROLEWALL_CHECK_H
+
+int check(char **argv);
+
+#endif
