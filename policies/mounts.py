@@ -1,0 +1,102 @@
+"""From a policy to what one role's box has: the only such description.
+
+The backends mount it, the probe checks it from inside, and the classifier's
+view of who owns what is built from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rolewall.errors import PolicyError
+from rolewall.policies.classify import View, ViewZone
+from rolewall.policies.lint import lint
+from rolewall.policies.model import Access, HostPort, Limits, Policy, Zone
+
+__all__ = ["Compiled", "Hidden", "Mount", "ZoneFact", "compile_mounts"]
+
+ZoneFact = ViewZone
+"""A zone as one role meets it, in the words of the classifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One shared zone in the box: at ``target``, writable or read-only."""
+
+    zone: str
+    target: str
+    writable: bool
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A zone that must not exist in the box."""
+
+    zone: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the box of ``role`` has, under the policy called ``policy``.
+
+    ``mounts`` and ``hidden`` together are every shared zone; ``private`` are the
+    names of private zones, each an empty file system at ``/name``. ``network``
+    empty means a loopback device and nothing else.
+    """
+
+    policy: str
+    role: str
+    mounts: tuple[Mount, ...]
+    hidden: tuple[Hidden, ...]
+    private: tuple[str, ...]
+    network: tuple[HostPort, ...]
+    limits: Limits
+
+    def view(self) -> View:
+        """What the classifier judges by."""
+        return View(self.role, self.zones())
+
+    def zones(self) -> tuple[ZoneFact, ...]:
+        """Every zone, hidden ones too, with its owner and this role's access; private ones are
+        this role's own."""
+        return tuple(self._zones())
+
+    def _zones(self) -> Iterator[ZoneFact]:
+        for mount in self.mounts:
+            access = Access.WRITE if mount.writable else Access.READ
+            yield ZoneFact(mount.zone, mount.owner, access)
+        for hidden in self.hidden:
+            yield ZoneFact(hidden.zone, hidden.owner, Access.HIDDEN)
+        for name in self.private:
+            yield ZoneFact(name, self.role, Access.WRITE, private=True)
+
+
+def compile_mounts(policy: Policy, role: str) -> Compiled:
+    """What the box of ``role`` has.
+
+    Raises:
+        PolicyError: the role is unknown, or the policy does not pass the lint.
+    """
+    lint(policy)
+    if role not in policy.roles:
+        known = ", ".join(policy.roles)
+        place = f"policy {policy.name}"
+        raise PolicyError("unknown role", place=place, got=role, expected=f"one of {known}")
+    access = policy.access[role]
+    shared = [zone for zone in policy.zones if not zone.private]
+    return Compiled(
+        policy=policy.name,
+        role=role,
+        mounts=tuple(_mount(z, access[z.name]) for z in shared if access[z.name] != Access.HIDDEN),
+        hidden=tuple(Hidden(z.name, z.owner) for z in shared if access[z.name] == Access.HIDDEN),
+        private=tuple(z.name for z in policy.zones if z.private and access[z.name] == Access.WRITE),
+        network=tuple(policy.network.get(role, ())),
+        limits=policy.limits,
+    )
+
+
+def _mount(zone: Zone, access: Access) -> Mount:
+    return Mount(zone.name, f"/{zone.name}", access == Access.WRITE, zone.owner)

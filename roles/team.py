@@ -1,0 +1,220 @@
+"""The team file: which agent plays each role, with which limits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from rolewall._beneath import Root
+from rolewall._files import MAX_TEXT, load_yaml
+from rolewall._validate import validate
+from rolewall.errors import TeamError
+from rolewall.policies import HostPort, Limits, parse_host_port
+from rolewall.roles.placeholders import expand
+from rolewall.roles.script import Script, parse_script
+from rolewall.roles.teamfile import AgentFile, TeamFile
+
+__all__ = [
+    "AGENTS_PATH",
+    "PROMPT_PATH",
+    "Agent",
+    "CommandAgent",
+    "ScriptAgent",
+    "Team",
+    "load_team",
+]
+
+AGENTS_PATH = "/rolewall/agents"
+PROMPT_PATH = "/rolewall/prompt.md"
+
+_MAX_FILES = 2_000
+_MAX_BYTES = 64 << 20
+_LEFT_OUT = frozenset({".git", "__pycache__"})  # they change without the team changing
+
+
+@dataclass(frozen=True)
+class CommandAgent:
+    """Any program, run in its role's box.
+
+    ``prompt`` says how it is told what to do: ``file`` (it reads ``{prompt}``), ``argument``
+    (the text is its last argument) or ``stdin``.
+    """
+
+    command: tuple[str, ...]
+    prompt: Literal["file", "argument", "stdin"]
+    env: Mapping[str, str]
+    network: tuple[HostPort, ...]
+
+    def argv(self, *, role: str, task: str) -> tuple[str, ...]:
+        """The command with its placeholders filled in; the prompt argument is not added."""
+        values = _values(role, task)
+        return tuple(expand(word, values) for word in self.command)
+
+    def environment(self, *, role: str, task: str) -> dict[str, str]:
+        values = _values(role, task)
+        return {name: expand(value, values) for name, value in self.env.items()}
+
+
+@dataclass(frozen=True)
+class ScriptAgent:
+    """A list of shell steps; ``path`` is its file, relative to the team file."""
+
+    path: str
+    script: Script
+    env: Mapping[str, str]
+    network: tuple[HostPort, ...]
+
+    def environment(self, *, role: str, task: str) -> dict[str, str]:
+        values = _values(role, task)
+        return {name: expand(value, values) for name, value in self.env.items()}
+
+
+Agent = CommandAgent | ScriptAgent
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team as it was when it was loaded.
+
+    ``agents`` is in the order planner, executor, verifier; a team may have no planner.
+    ``digest`` is a SHA-256 over the team file and every file beside it.
+    """
+
+    name: str
+    path: Path
+    directory: Path
+    digest: str
+    backend: Literal["auto", "docker", "bubblewrap"]
+    image: str
+    limits: Limits
+    rounds: int
+    replan: bool
+    agents: Mapping[str, Agent]
+    executables: frozenset[str]
+    contents: Mapping[str, bytes]
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return tuple(self.agents)
+
+    @property
+    def network(self) -> dict[str, tuple[HostPort, ...]]:
+        """Destinations by role, for the policy."""
+        return {role: agent.network for role, agent in self.agents.items() if agent.network}
+
+    def files(self) -> Mapping[str, bytes]:
+        """Every regular file beneath the team's directory by relative path, as it was when
+        the team was loaded and digested. ``.git`` and ``__pycache__`` are left out."""
+        return self.contents
+
+
+def load_team(path: Path) -> Team:
+    """Read and check a team file and everything it names.
+
+    Raises:
+        TeamError: anything about it is not acceptable; scripts are read here too, so that
+            nothing starts with a team that cannot be run to its end.
+    """
+    path = Path(path)
+    with Root(path.parent, TeamError) as root:
+        place = root.place(path.name)
+        data = root.read(path.name, MAX_TEXT)
+        file = validate(TeamFile, load_yaml(data, place, error=TeamError), place, TeamError)
+        contents, executables = _collect(root)
+    contents[path.name] = data
+    agents = {role: _agent(role, file, contents, place) for role in file.in_order()}
+    return Team(
+        name=file.team,
+        path=path,
+        directory=path.parent,
+        digest=_digest(path.name, contents, executables),
+        backend=file.sandbox.backend,
+        image=file.sandbox.image,
+        limits=file.limits.limits(),
+        rounds=file.rounds,
+        replan=file.replan,
+        agents=MappingProxyType(agents),
+        executables=executables,
+        contents=MappingProxyType(contents),
+    )
+
+
+def _values(role: str, task: str) -> dict[str, str]:
+    return {"agents": AGENTS_PATH, "prompt": PROMPT_PATH, "role": role, "task": task}
+
+
+def _agent(role: str, file: TeamFile, contents: Mapping[str, bytes], place: str) -> Agent:
+    where = f"{place}: roles.{role}.agent"
+    agent = file.roles[role].agent
+    network = _network(agent, where)
+    env = MappingProxyType(dict(agent.env))
+    if agent.script is None:
+        command = tuple(agent.command or ())
+        return CommandAgent(command, agent.prompt or "file", env, network)
+    if agent.script not in contents:
+        scripts = [name for name in contents if name.endswith((".yaml", ".yml"))]
+        raise TeamError(
+            "no such file beside the team file",
+            place=f"{where}.script",
+            got=agent.script,
+            expected=f"one of {', '.join(sorted(scripts)[:20])}",
+        )
+    directory = Path(place).parent
+    script = parse_script(contents[agent.script], str(directory / agent.script), role)
+    return ScriptAgent(agent.script, script, env, network)
+
+
+def _network(agent: AgentFile, where: str) -> tuple[HostPort, ...]:
+    return tuple(
+        parse_host_port(text, f"{where}.network.allow[{index}]", TeamError)
+        for index, text in enumerate(agent.network.allow)
+    )
+
+
+def _collect(root: Root) -> tuple[dict[str, bytes], frozenset[str]]:
+    contents: dict[str, bytes] = {}
+    executables: set[str] = set()
+    left = _MAX_BYTES
+    for entry in root.walk(skip=_LEFT_OUT, most=_MAX_FILES):
+        if entry.kind == "directory":
+            continue
+        _check_entry(root, entry.path, entry.kind)
+        if entry.stat.st_size > left:
+            raise TeamError(
+                "the files beside the team file are too large",
+                place=root.place(""),
+                expected=f"at most {_MAX_BYTES >> 20} MiB together",
+                hint="give the team a directory of its own",
+            )
+        contents[entry.path] = root.read(entry.path, left)
+        left -= len(contents[entry.path])
+        if entry.executable:
+            executables.add(entry.path)
+    return contents, frozenset(executables)
+
+
+def _check_entry(root: Root, path: str, kind: str) -> None:
+    if kind != "file":
+        raise TeamError(
+            f"a {kind} beside the team file is not copied",
+            place=root.place(path),
+            expected="regular files and directories",
+            hint="give the team a directory of its own",
+        )
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise TeamError("a file name that is not UTF-8", place=root.place(path)) from None
+
+
+def _digest(name: str, contents: Mapping[str, bytes], executables: frozenset[str]) -> str:
+    total = hashlib.sha256(f"team {name}\n".encode())
+    for path in sorted(contents):
+        mark = "x" if path in executables else "-"
+        digest = hashlib.sha256(contents[path]).hexdigest()
+        total.update(f"{mark} {digest} {len(path)} {path}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,187 @@
+"""What a backend is: a way to start ``rolewall-init`` behind a wall.
+
+A *box* is one sandbox with its own processes, mounts and network. A backend
+starts the box; everything after that (commands, the tap, the probe, killing)
+goes through ``rolewall-init`` and is the same code for every backend, in
+``rolewall.sandbox.box``.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from rolewall.policies import HostPort, Limits
+from rolewall.sandbox.uids import Identity
+
+__all__ = ["Backend", "BoxSpec", "Completed", "Finding", "Launched", "Listen", "Output", "ZoneMount"]
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneMount:
+    """One shared zone in a box: the directory ``source``, mounted at ``/zone``."""
+
+    zone: str
+    source: Path
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """A socket that init opens inside the box and hands to the harness.
+
+    ``address`` is an IPv4 loopback address for ``tcp``, an abstract socket's
+    name for ``abstract`` (then ``port`` is 0).
+    """
+
+    kind: Literal["tcp", "abstract"]
+    address: str
+    port: int = 0
+
+
+@dataclass(frozen=True)
+class BoxSpec:
+    """Everything a backend needs to know about one box.
+
+    Attributes:
+        label: what the box is for (``executor``, ``check``, ``grade``); shown by ``clean``.
+        mounts: shared zones. Targets are ``/zone``; none lies below another.
+        absent: zones of the policy that must not exist in this box; the probe checks it.
+        private: names of private zones, each an empty tmpfs at ``/name`` owned by the role.
+        files: read-only files at ``/rolewall/<key>`` (keys may contain ``/``), with their bytes.
+        programs: like ``files``, executable.
+        image: ``host`` or, on docker, the name of a local image.
+        tap: whether the seccomp filter and its listener are installed.
+        allow: network destinations; none means a loopback device and nothing else.
+        listen: further sockets opened for the harness before the filter is in force.
+        env: the whole environment of commands in the box besides what the box itself sets.
+    """
+
+    label: str
+    mounts: tuple[ZoneMount, ...]
+    absent: tuple[str, ...] = ()
+    private: tuple[str, ...] = ("tmp", "home")
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    programs: Mapping[str, bytes] = field(default_factory=dict)
+    image: str = "host"
+    limits: Limits = field(default_factory=Limits)
+    tap: bool = True
+    allow: tuple[HostPort, ...] = ()
+    listen: tuple[Listen, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command wrote to one stream: at most head and tail are kept.
+
+    ``size`` is the true number of bytes; ``truncated`` says that ``data`` is
+    not all of them.
+    """
+
+    data: bytes
+    size: int
+    truncated: bool
+
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command that ran to its end, or was ended.
+
+    ``returncode`` is the exit status, or 128+N for signal N. ``timed_out`` and
+    ``violation`` say that the harness ended it (time limit; the tap's budget
+    for crossings spent). ``started`` and ``ended`` are seconds since the epoch.
+    """
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: Output
+    stderr: Output
+    started: float
+    ended: float
+    timed_out: bool = False
+    violation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of ``rolewall doctor``: what works, or what blocks it and the way out."""
+
+    subject: str
+    ok: bool
+    detail: str
+    way_out: str = ""
+
+
+class Launched(Protocol):
+    """A started box, before it is configured: a process tree with init as pid 1."""
+
+    @property
+    def control(self) -> socket.socket:
+        """The connected control socket (SOCK_SEQPACKET); the box's user owns it."""
+
+    @property
+    def identity(self) -> Identity:
+        """The users of the box."""
+
+    @property
+    def attach(self) -> bool:
+        """Whether the zones are still to be attached, over placeholders."""
+
+    @property
+    def rlimits(self) -> Mapping[int, tuple[int, int]]:
+        """Limits that every command gets from the kernel, for want of other means."""
+
+    @property
+    def filters(self) -> int:
+        """How many seccomp filters the backend itself puts on the box."""
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """What was put in force and how: uids, limits and their mechanism, image."""
+
+    def admit(self, pid: int) -> None:
+        """Called once with init's pid (in the harness's pid namespace), before any
+        command runs: the place to put it under limits."""
+
+    def close(self) -> None:
+        """Remove the box and all it used. Safe to call twice; raises BoxError only
+        when something is left behind."""
+
+
+class Backend(Protocol):
+    """A way to start boxes.
+
+    Contract, held by ``tests/conformance`` for every backend:
+
+    * ``launch`` returns with init running as pid 1 in new mount, pid, ipc, net
+      and uts namespaces, with no other process in the box, no network but
+      loopback, a read-only root, and only the zones of the spec mounted.
+    * A zone is writable exactly if its mount says so; a zone not in the spec
+      does not exist in the box.
+    * When the harness dies, by whatever signal, the box dies with it.
+    * Nothing ever runs weaker than asked: what cannot be put in force raises.
+
+    Raises ``BackendUnavailable`` when the machine cannot do this at all,
+    ``BoxError`` when this box could not be made, ``InputError`` when the spec
+    names an image that does not exist. All but the last are infrastructure
+    failures and never count against an agent.
+    """
+
+    name: str
+
+    def launch(self, spec: BoxSpec) -> Launched: ...
+
+    def diagnose(self) -> list[Finding]:
+        """What this machine can enforce with this backend."""
+        ...
+
+    def clean(self) -> list[str]:
+        """Remove what dead harnesses left; returns a line for each thing removed."""
+        ...
