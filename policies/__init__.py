@@ -1,0 +1,75 @@
+"""Who may touch what: pure data and pure functions, but for the ledger's own file."""
+
+from __future__ import annotations
+
+if __name__ != "rolewall.policies":
+    raise ImportError(f"import this as rolewall.policies, not as {__name__}")
+
+from rolewall.policies.attempt import Attempt, Effect, Kind, Outcome, escape
+from rolewall.policies.classify import (
+    Call,
+    Judgement,
+    Target,
+    View,
+    ViewZone,
+    is_cache,
+    is_own,
+    judge,
+)
+from rolewall.policies.conditions import CONDITIONS, ROLES, condition, enforced, prompt_only
+from rolewall.policies.ledger import (
+    LINE_MAX,
+    ZERO,
+    Ledger,
+    LedgerCheck,
+    read_ledger,
+    verify_ledger,
+)
+from rolewall.policies.lint import RESERVED, lint
+from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Zone
+from rolewall.policies.mounts import Compiled, Hidden, Mount, ZoneFact, compile_mounts
+from rolewall.policies.network import parse_host_port
+from rolewall.policies.parse import LimitsFile, policy_from_mapping
+
+__all__ = [
+    "CONDITIONS",
+    "HARNESS",
+    "LINE_MAX",
+    "RESERVED",
+    "ROLES",
+    "ZERO",
+    "Access",
+    "Attempt",
+    "Call",
+    "Compiled",
+    "Effect",
+    "Hidden",
+    "HostPort",
+    "Judgement",
+    "Kind",
+    "Ledger",
+    "LedgerCheck",
+    "Limits",
+    "LimitsFile",
+    "Mount",
+    "Outcome",
+    "Policy",
+    "Target",
+    "View",
+    "ViewZone",
+    "Zone",
+    "ZoneFact",
+    "compile_mounts",
+    "condition",
+    "enforced",
+    "escape",
+    "is_cache",
+    "is_own",
+    "judge",
+    "lint",
+    "parse_host_port",
+    "policy_from_mapping",
+    "prompt_only",
+    "read_ledger",
+    "verify_ledger",
+]

@@ -1,0 +1,211 @@
+"""Which attempts cross a role's wall, and what the wall made of them.
+
+Pure functions over canonical box paths. The tap measures (does the target
+exist, is its mount read-only, do mode bits permit); here it is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .attempt import Effect, Kind, Outcome
+from .model import Access, Policy
+
+__all__ = ["Call", "Judgement", "Target", "View", "ViewZone", "is_cache", "is_own", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewZone:
+    """One zone as one role meets it; hidden zones are listed too."""
+
+    name: str
+    owner: str
+    access: Access
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All zones of a policy as one role meets them."""
+
+    role: str
+    zones: tuple[ViewZone, ...]
+
+    @classmethod
+    def of(cls, policy: Policy, role: str) -> View:
+        """What ``policy`` gives to ``role``."""
+        access = policy.access[role]
+        zones = tuple(ViewZone(z.name, z.owner, access[z.name], z.private) for z in policy.zones)
+        return cls(role, zones)
+
+    def zone_at(self, path: str) -> ViewZone | None:
+        """The zone that a canonical box path lies in, or None."""
+        name = path[1:].partition("/")[0]
+        for zone in self.zones:
+            if zone.name == name:
+                return zone
+        return None
+
+    def owns(self, zone: ViewZone) -> bool:
+        return zone.private or zone.owner == self.role
+
+    def to_json(self) -> dict[str, Any]:
+        zones = [[z.name, z.owner, z.access.value, z.private] for z in self.zones]
+        return {"role": self.role, "zones": zones}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> View:
+        zones = tuple(ViewZone(n, o, Access(a), p) for n, o, a, p in data["zones"])
+        return cls(data["role"], zones)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One path of a call, with what was measured; None is not known.
+
+    ``read_only`` speaks of the mount that the change would land on,
+    ``permits`` of mode bits and ownership for the role's user.
+    """
+
+    path: str
+    exists: bool | None = None
+    read_only: bool | None = None
+    permits: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A system call to be judged. ``targets`` is None where a path could not be read;
+    ``denied`` says that the tap answered it with an error whatever its paths."""
+
+    syscall: str
+    effect: Effect
+    targets: tuple[Target, ...] | None
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    kind: Kind
+    outcome: Outcome
+    zone: str
+    owner: str
+    why: str
+
+
+# Everything a process may write to that no other role can ever see: devices
+# without memory, and the box's own terminals and shared memory.
+_SCRATCH = re.compile(
+    r"/dev/(?:null|zero|full|random|urandom|tty|ptmx|console|(?:pts|shm|mqueue)(?:/.*)?)\Z", re.S
+)
+# The role's own processes: every process of the box but its first one.
+_OWN_PROC = re.compile(r"/proc/(?!1/)\d+/", re.S)
+
+# Cache noise, relative to any directory of a zone. Each pattern names what one
+# program writes without being asked; content is never among it. Git's index is
+# not: boxes set GIT_OPTIONAL_LOCKS=0, so git takes its lock only to change
+# something, and a refused lock is the one trace that a refused commit leaves.
+_NOISE = re.compile(
+    r"""(?:.*/)?(?:
+        __pycache__                                        # Python's bytecode cache
+      | __pycache__/[^/]+\.pyc(?:\.\d+)?                   #   .pyc.NNN is its temporary name
+      | \.pytest_cache | pytest-cache-files-[^/]+          # pytest's cache, and its temporary name
+      | (?:\.pytest_cache|pytest-cache-files-[^/]+)/
+        (?:README\.md|\.gitignore|CACHEDIR\.TAG|v(?:/.*)?)
+    )\Z""",
+    re.S | re.X,
+)
+_NOISE_EFFECTS = frozenset({Effect.CREATE, Effect.WRITE, Effect.CREATE_WRITE, Effect.RENAME})
+_TEMPORARY = re.compile(r"(?:.*/)?__pycache__/[^/]+\.pyc\.\d+\Z", re.S)
+_NEEDS_TARGET = frozenset(Effect) - {
+    Effect.CREATE,
+    Effect.CREATE_WRITE,
+    Effect.EXEC,
+    Effect.PRIVILEGED,
+}
+_WORST_FIRST = (Kind.EDIT, Kind.OUTSIDE, Kind.INCIDENTAL, Kind.OWN)
+
+
+def is_own(view: View, path: str) -> bool:
+    """Whether ``path`` lies in a zone of the role itself, or where nobody else looks."""
+    zone = view.zone_at(path)
+    if zone is not None:
+        return view.owns(zone)
+    return bool(_SCRATCH.match(path) or _OWN_PROC.match(path))
+
+
+def judge(view: View, call: Call) -> Judgement:
+    """Kind and outcome of ``call`` by a role with ``view``.
+
+    Of a call with two paths the one that crosses decides. A call over two zones
+    is blocked by the kernel: zones are mounts of their own (EXDEV).
+    """
+    if call.denied:
+        return Judgement(Kind.PRIVILEGED, Outcome.DENIED, "", "", f"{call.syscall} is denied")
+    if call.targets is None:
+        why = "a path could not be read; answered EPERM"
+        return Judgement(Kind.OUTSIDE, Outcome.UNKNOWN, "", "", why)
+    each = [_judge_target(view, call, target) for target in call.targets]
+    worst = min(each, key=lambda found: _WORST_FIRST.index(found.kind))
+    if worst.outcome is Outcome.ALLOWED and len({found.zone for found in each}) > 1:
+        return _with_outcome(worst, Outcome.BLOCKED, "the two paths are on different mounts")
+    blocked = [found for found in each if found.outcome is Outcome.BLOCKED]
+    if worst.outcome is Outcome.ALLOWED and blocked:
+        return _with_outcome(worst, Outcome.BLOCKED, blocked[0].why)
+    return worst
+
+
+def _with_outcome(found: Judgement, outcome: Outcome, why: str) -> Judgement:
+    return Judgement(found.kind, outcome, found.zone, found.owner, why)
+
+
+def _judge_target(view: View, call: Call, target: Target) -> Judgement:
+    zone = view.zone_at(target.path)
+    if is_own(view, target.path):
+        name, owner = (zone.name, view.role) if zone else ("", view.role)
+        return Judgement(Kind.OWN, Outcome.ALLOWED, name, owner, "")
+    outcome, why = _outcome(zone, target)
+    if zone is None:
+        return Judgement(Kind.OUTSIDE, outcome, "", "", why)
+    idle = _incidental(zone, call, target)
+    kind = Kind.INCIDENTAL if idle else Kind.EDIT
+    return Judgement(kind, outcome, zone.name, zone.owner, idle or why)
+
+
+def _outcome(zone: ViewZone | None, target: Target) -> tuple[Outcome, str]:
+    if zone is not None and zone.access is Access.HIDDEN and not target.exists:
+        return Outcome.BLOCKED, "zone is hidden"
+    read_only = target.read_only
+    if read_only is None and zone is not None:
+        read_only = zone.access is not Access.WRITE
+    if read_only is None:
+        return Outcome.UNKNOWN, "the mount could not be examined"
+    if read_only:
+        return Outcome.BLOCKED, "mount is read-only"
+    if target.permits is False:
+        return Outcome.BLOCKED, "mode bits forbid it"
+    return Outcome.ALLOWED, "mount is writable"
+
+
+def _incidental(zone: ViewZone, call: Call, target: Target) -> str:
+    """Why this changes nothing of the owner's work, or an empty string."""
+    if zone.access is Access.HIDDEN:
+        return ""
+    if call.effect is Effect.CREATE and target.exists:
+        return "exists already"
+    if call.effect in _NEEDS_TARGET and call.targets and call.targets[0].exists is False:
+        return "nothing there to change"
+    inside = target.path[len(zone.name) + 2 :]
+    if call.effect in _NOISE_EFFECTS and is_cache(inside):
+        return "cache"
+    if call.effect is Effect.UNLINK and _TEMPORARY.match(inside):
+        return "cache"
+    return ""
+
+
+def is_cache(path: str) -> bool:
+    """Whether a path, relative to a zone, is one that tools write caches to unasked."""
+    return bool(_NOISE.match(path))

@@ -1,0 +1,209 @@
+"""The ledger: one JSON object a line, each carrying the digest of the line before.
+
+Line N has ``seq`` N (from 1) and ``prev``, the SHA-256 of line N-1's bytes
+without its newline; line 1 has 64 zeros. The head is the digest of the last
+line, so a head kept elsewhere (the episode record) fixes the whole file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rolewall.errors import RecordError, StorageError
+
+__all__ = ["LINE_MAX", "ZERO", "Ledger", "LedgerCheck", "read_ledger", "verify_ledger"]
+
+ZERO = "0" * 64
+LINE_MAX = 256 * 1024
+"""Longest line in bytes, newline included; a longer one is refused."""
+
+TYPES = frozenset({"attempt", "exec", "own", "note"})
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerCheck:
+    """A ledger that verified: its number of lines, its head, lines by type."""
+
+    lines: int
+    head: str
+    types: Mapping[str, int]
+
+
+class Ledger:
+    """A ledger open for appending, by one writer at a time.
+
+    An existing file is verified, then continued.
+
+    Raises:
+        RecordError: the existing file does not verify, or is being written by another.
+        StorageError: the file cannot be opened, written or synced.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = _open_exclusive(path)
+        try:
+            check = verify_ledger(path)
+            self._size = os.fstat(self._fd).st_size
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self.head, self.lines = check.head, check.lines
+
+    def append(self, entry: Mapping[str, Any]) -> int:
+        """Write one line; returns its number. ``entry['type']`` names its kind."""
+        line = {**entry, "seq": self.lines + 1, "prev": self.head}
+        raw = json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+        self._check(entry, raw)
+        self._write(raw + b"\n")
+        self.lines += 1
+        self.head = hashlib.sha256(raw).hexdigest()
+        return self.lines
+
+    def _check(self, entry: Mapping[str, Any], raw: bytes) -> None:
+        if entry.get("type") not in TYPES:
+            expected = "one of " + ", ".join(sorted(TYPES))
+            raise RecordError(
+                "not a line type", place=str(self.path), got=entry.get("type"), expected=expected
+            )
+        if len(raw) >= LINE_MAX:
+            raise RecordError(
+                "line too long",
+                place=str(self.path),
+                got=len(raw),
+                expected=f"less than {LINE_MAX} bytes",
+            )
+
+    def _write(self, raw: bytes) -> None:
+        try:
+            written = os.write(self._fd, raw)
+            if written != len(raw):
+                raise OSError(0, "short write")
+        except OSError as error:
+            # Half a line would break the chain for every line after it.
+            with suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+            raise StorageError(f"cannot write: {error.strerror}", place=str(self.path)) from None
+        self._size += len(raw)
+
+    def close(self) -> None:
+        """Sync to disk and close. Safe to call twice."""
+        if self._fd < 0:
+            return
+        fd, self._fd = self._fd, -1
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            raise StorageError(f"cannot sync: {error.strerror}", place=str(self.path)) from None
+        finally:
+            os.close(fd)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _open_exclusive(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise StorageError(f"cannot open: {error.strerror}", place=str(path)) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        raise RecordError("is being written by another process", place=str(path)) from None
+    return fd
+
+
+def read_ledger(path: Path) -> Iterator[dict[str, Any]]:
+    """Every line in order, the chain checked on the way.
+
+    Raises:
+        RecordError: a line is broken; ``place`` is ``FILE:LINE``.
+    """
+    for line, _ in _walk(path):
+        yield line
+
+
+def verify_ledger(path: Path, *, head: str | None = None, lines: int | None = None) -> LedgerCheck:
+    """Check the whole chain, and its end against ``head`` and ``lines`` where given.
+
+    Raises:
+        RecordError: the line that is wrong, or how the end differs.
+    """
+    found, count, types = ZERO, 0, dict.fromkeys(sorted(TYPES), 0)
+    for line, digest in _walk(path):
+        found, count = digest, count + 1
+        types[line["type"]] += 1
+    if lines is not None and count != lines:
+        raise RecordError(
+            "not the recorded number of lines", place=str(path), got=count, expected=lines
+        )
+    if head is not None and found != head:
+        raise RecordError(
+            "does not end as recorded", place=f"{path}:{count}", got=found, expected=head
+        )
+    return LedgerCheck(count, found, types)
+
+
+def _walk(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    head = ZERO
+    for number, raw in enumerate(_lines(path), 1):
+        line = _parse(raw, f"{path}:{number}")
+        _link(line, number, head, f"{path}:{number}")
+        head = hashlib.sha256(raw).hexdigest()
+        yield line, head
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as stream:
+            yield from _split(stream, path)
+    except OSError as error:
+        raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from None
+
+
+def _split(stream: IO[bytes], path: Path) -> Iterator[bytes]:
+    number = 0
+    while raw := stream.readline(LINE_MAX):
+        number += 1
+        if not raw.endswith(b"\n"):
+            what = "line too long" if len(raw) == LINE_MAX else "line is cut off"
+            raise RecordError(what, place=f"{path}:{number}")
+        yield raw[:-1]
+
+
+def _parse(raw: bytes, place: str) -> dict[str, Any]:
+    try:
+        line = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise RecordError("not a JSON line", place=place) from None
+    if not isinstance(line, dict) or line.get("type") not in TYPES:
+        raise RecordError("not a ledger line", place=place, expected="an object with a known type")
+    canonical = json.dumps(line, sort_keys=True, separators=(",", ":")).encode()
+    if canonical != raw:
+        raise RecordError("not in canonical form", place=place)
+    return line
+
+
+def _link(line: dict[str, Any], number: int, head: str, place: str) -> None:
+    if line.get("seq") != number:
+        raise RecordError(
+            "wrong sequence number", place=place, got=line.get("seq"), expected=number
+        )
+    if line.get("prev") != head:
+        raise RecordError(
+            "does not follow the line before", place=place, got=line.get("prev"), expected=head
+        )

@@ -1,0 +1,98 @@
+"""The seccomp filter, built from the table, and an interpreter to test it with.
+
+Every rule carries its own returns, so no jump is longer than one rule and the
+eight-bit jump offsets of classic BPF are never a limit.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+
+from .syscalls import ARCHES, TABLE, Arch, ArgTest, Syscall, native_arch
+
+__all__ = ["ALLOW", "NOTIFY", "build_filter", "run_filter"]
+
+ALLOW = 0x7FFF0000
+NOTIFY = 0x7FC00000
+ERRNO = 0x00050000
+
+_LOAD, _RETURN, _JEQ, _JSET = 0x20, 0x06, 0x15, 0x45
+_NR, _ARCH, _ARGS = 0, 4, 16  # offsets in struct seccomp_data
+_INSN = struct.Struct("<HBBI")
+_MAX_INSNS = 4096
+
+Insn = tuple[int, int, int, int]
+
+
+@cache
+def build_filter(arch: str | None = None) -> bytes:
+    """The filter as an array of ``struct sock_filter`` (8 bytes each), for this machine
+    or for ``arch`` (``x86_64``, ``aarch64``).
+
+    Calls of another architecture or of x32 are notified.
+
+    Raises:
+        TapError: the tap has no table for the architecture.
+    """
+    machine = native_arch() if arch is None else ARCHES[arch]
+    program = _prologue(machine)
+    for row in TABLE:
+        number = row.number(machine.name)
+        if number is not None:
+            body = _body(row)
+            program += [(_JEQ, 0, len(body), number), *body]
+    program.append((_RETURN, 0, 0, ALLOW))
+    if len(program) > _MAX_INSNS:
+        raise ValueError(f"filter of {len(program)} instructions; the kernel takes {_MAX_INSNS}")
+    return b"".join(_INSN.pack(*insn) for insn in program)
+
+
+def _prologue(machine: Arch) -> list[Insn]:
+    program: list[Insn] = [
+        (_LOAD, 0, 0, _ARCH),
+        (_JEQ, 1, 0, machine.audit),
+        (_RETURN, 0, 0, NOTIFY),
+        (_LOAD, 0, 0, _NR),
+    ]
+    if machine.x32_bit:
+        program += [(_JSET, 0, 1, machine.x32_bit), (_RETURN, 0, 0, NOTIFY)]
+    return program
+
+
+def _body(row: Syscall) -> list[Insn]:
+    if row.silent:
+        return [(_RETURN, 0, 0, ERRNO | row.errno)]
+    body: list[Insn] = []
+    for test in row.unless:
+        body += _test(test, ALLOW)
+    for test in row.when:
+        body += _test(test, NOTIFY)
+    return [*body, (_RETURN, 0, 0, ALLOW if row.when else NOTIFY)]
+
+
+def _test(test: ArgTest, action: int) -> list[Insn]:
+    return [
+        (_LOAD, 0, 0, _ARGS + 8 * test.arg),
+        (_JSET if test.mask else _JEQ, 0, 1, test.value),
+        (_RETURN, 0, 0, action),
+    ]
+
+
+def run_filter(program: bytes, audit_arch: int, nr: int, args: Sequence[int] = ()) -> int:
+    """What ``program`` returns for a call: its meaning without a kernel."""
+    padded = [arg & (1 << 64) - 1 for arg in (*args, 0, 0, 0, 0, 0, 0)[:6]]
+    data = struct.pack("<IIQ6Q", nr & 0xFFFFFFFF, audit_arch, 0, *padded)
+    insns = list(_INSN.iter_unpack(program))
+    at, value = 0, 0
+    while True:
+        code, jump_true, jump_false, k = insns[at]
+        at += 1
+        if code == _RETURN:
+            return int(k)
+        if code == _LOAD:
+            (value,) = struct.unpack_from("<I", data, k)
+            continue
+        hit = value == k if code == _JEQ else bool(value & k)
+        at += jump_true if hit else jump_false
