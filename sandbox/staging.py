@@ -1,0 +1,207 @@
+"""Copying work in and out: a task's start state into a zone, a manifest into a new box.
+
+Copies share no inode with their source. Nothing of a source is followed,
+executed or opened but regular files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+
+from rolewall.errors import InputError, StorageError
+from rolewall.sandbox.beneath import (
+    Location,
+    directory,
+    open_beneath,
+    opened,
+    proc_path,
+    reopen,
+    storage,
+)
+from rolewall.sandbox.blobs import BlobStore
+from rolewall.sandbox.content import data_extents
+from rolewall.sandbox.gittree import LeftOut
+from rolewall.sandbox.manifest import Entry, Manifest, is_git
+from rolewall.sandbox.names import escape
+from rolewall.sandbox.walker import Node, walk
+
+__all__ = ["copy_tree", "export"]
+
+_CHUNK = 1024 * 1024
+_NO_COPY = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
+_SET_ID = stat.S_ISUID | stat.S_ISGID
+
+
+@dataclass(slots=True)
+class _Parent:
+    """The directory entries are made in, kept open while it stays the same."""
+
+    root: int
+    path: bytes = b""
+    fd: int = -1
+
+    def of(self, path: bytes) -> tuple[int, bytes]:
+        """Descriptor of the directory that holds ``path``, and the name in it."""
+        above, _, name = path.rpartition(b"/")
+        if self.fd < 0 or above != self.path:
+            fd = open_beneath(self.root, above, os.O_PATH | os.O_DIRECTORY)
+            self.close()
+            self.fd, self.path = fd, above
+        return self.fd, name
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def copy_tree(source: Location, dest: Location, *, git: bool = False) -> list[LeftOut]:
+    """Copy a directory of the user's into ``dest``, an empty directory.
+
+    Modes become 0755 or 0644, keeping only whether the owner may execute;
+    times stay, links stay links. The source's own ``.git`` is left out and
+    reported unless ``git``.
+
+    Raises InputError, with the name, for a device, FIFO or socket and for
+    what cannot be read; StorageError when the copy cannot be written.
+    """
+    left: list[LeftOut] = []
+    with directory(dest) as root, storage(f"copying {source} to {dest}"):
+        parent = _Parent(root)
+        try:
+            for node in walk(source):
+                if node.path == b".git" and not git:
+                    if not node.leaving:
+                        left.append(LeftOut(node.path, "repository"))
+                    node.skip = True
+                    continue
+                _copy(node, parent, f"{source}/{escape(node.path)}")
+        finally:
+            parent.close()
+    return left
+
+
+def _copy(node: Node, parent: _Parent, place: str) -> None:
+    if node.stat is None or (node.leaving and node.skip):
+        raise InputError("cannot be read", place=place, expected="readable files")
+    if not node.path:
+        return
+    at, name = parent.of(node.path)
+    if node.leaving:
+        _times(at, name, node.stat.st_mtime_ns)
+    elif node.kind == "dir":
+        _make_dir(at, name)
+    elif node.kind == "link":
+        os.symlink(os.readlink(b"", dir_fd=node.fd), name, dir_fd=at)
+        _times(at, name, node.stat.st_mtime_ns)
+    elif node.kind == "file":
+        _copy_file(node.fd, node.stat, at, name, place)
+    else:
+        raise InputError(
+            "not a file, directory or link", place=place, got=node.kind, expected="no special files"
+        )
+
+
+def _times(at: int, name: bytes, mtime_ns: int) -> None:
+    os.utime(name, ns=(mtime_ns, mtime_ns), dir_fd=at, follow_symlinks=False)
+
+
+def _make_dir(at: int, name: bytes) -> None:
+    os.mkdir(name, 0o700, dir_fd=at)
+    with opened(open_beneath(at, name, os.O_PATH | os.O_DIRECTORY)) as fd:
+        os.chmod(proc_path(fd), 0o755)
+
+
+def _copy_file(entry: int, status: os.stat_result, at: int, name: bytes, place: str) -> None:
+    try:
+        fd = reopen(entry, os.O_RDONLY | os.O_NONBLOCK)
+    except PermissionError as error:
+        raise InputError("cannot be read", place=place) from error
+    mode = 0o755 if status.st_mode & 0o100 else 0o644
+    with opened(fd) as source, opened(_new_file(at, name)) as target:
+        for start, end in data_extents(source, status.st_size):
+            _copy_extent(source, target, start, end)
+        os.ftruncate(target, status.st_size)
+        os.fchmod(target, mode)
+        os.utime(target, ns=(status.st_mtime_ns, status.st_mtime_ns))
+
+
+def _new_file(at: int, name: bytes) -> int:
+    return open_beneath(at, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def _copy_extent(source: int, target: int, offset: int, end: int) -> None:
+    while offset < end:
+        try:
+            done = os.copy_file_range(source, target, end - offset, offset, offset)
+        except OSError as error:
+            if error.errno not in _NO_COPY:
+                raise
+            done = os.pwrite(target, os.pread(source, min(_CHUNK, end - offset), offset), offset)
+        if done == 0:
+            raise StorageError("a file changed while it was copied", got=offset)
+        offset += done
+
+
+def export(
+    manifest: Manifest, store: BlobStore, dest: Location, *, git: bool = False
+) -> list[LeftOut]:
+    """Write the files of a manifest into ``dest``, an empty directory, from the store alone.
+
+    Contents, modes, times and links are exact, but no file gets a set-id bit
+    and hard links become files of their own. Returns what was left out:
+    special files, contents not kept, set-id bits. The zone's own ``.git`` is
+    left out silently unless ``git``.
+
+    Raises StorageError, also when a stored content is damaged.
+    """
+    entries = [e for e in manifest.entries if git or not is_git(e.path)]
+    left: list[LeftOut] = []
+    with directory(dest) as root, storage(dest):
+        parent = _Parent(root)
+        try:
+            for entry in entries:
+                left.extend(_export(entry, store, parent))
+        finally:
+            parent.close()
+        for entry in reversed(entries):
+            if entry.kind == "dir":
+                _finish_dir(root, entry)
+    return left
+
+
+def _export(entry: Entry, store: BlobStore, parent: _Parent) -> list[LeftOut]:
+    left = [LeftOut(entry.path, "set-id bits")] if entry.mode & _SET_ID else []
+    if not entry.path:
+        return left
+    if entry.kind not in ("file", "dir", "link") or (entry.kind == "file" and not entry.oid):
+        return [LeftOut(entry.path, entry.note or entry.kind)]
+    at, name = parent.of(entry.path)
+    if entry.kind == "dir":
+        os.mkdir(name, 0o700, dir_fd=at)
+        return left + ([LeftOut(entry.path, entry.note)] if entry.note else [])
+    if entry.kind == "link":
+        os.symlink(entry.target, name, dir_fd=at)
+        _times(at, name, entry.mtime_ns)
+        return left
+    with opened(_new_file(at, name)) as target:
+        for piece in store.chunks(entry.oid, entry.sha256):
+            _write_all(target, piece)
+        os.fchmod(target, entry.mode & ~_SET_ID)
+        os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns))
+    return left
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _finish_dir(root: int, entry: Entry) -> None:
+    with opened(open_beneath(root, entry.path, os.O_PATH | os.O_DIRECTORY)) as fd:
+        os.chmod(proc_path(fd), entry.mode & ~_SET_ID)
+        os.utime(proc_path(fd), ns=(entry.mtime_ns, entry.mtime_ns))
