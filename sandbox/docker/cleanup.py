@@ -1,0 +1,79 @@
+"""What is left of boxes: removing one, and finding those of dead harnesses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rolewall.errors import BackendUnavailable, BoxError
+from rolewall.sandbox.docker.container import LABEL, pid_namespace
+from rolewall.sandbox.docker.engine import Engine, find_engine
+from rolewall.sandbox.docker.failure import is_being_removed
+from rolewall.sandbox.owner import Owner
+
+__all__ = ["clean", "remove"]
+
+
+def remove(engine: Engine, container: str) -> None:
+    """Kill and remove a container, and see that it is gone. None there is fine.
+
+    Raises:
+        BoxError: it is still there, or the engine cannot say.
+    """
+    engine.lookup("remove a box", lambda client: _remove(client, container))
+    if engine.lookup("look for a removed box", lambda c: c.inspect_container(container)):
+        raise BoxError(
+            "a box could not be removed", got=container, hint="try `rolewall clean` later"
+        )
+
+
+def _remove(client: Any, container: str) -> None:
+    try:
+        client.remove_container(container, v=True, force=True)
+    except Exception as problem:
+        if not is_being_removed(problem):
+            raise
+        client.wait(container, timeout=int(client.timeout), condition="removed")
+
+
+def clean() -> list[str]:
+    """Remove the containers of this user's dead harnesses; a line for each.
+
+    No engine means no containers: nothing to do.
+    """
+    try:
+        engine = find_engine()
+    except BackendUnavailable:
+        return []
+    try:
+        return [_removed(engine, found) for found in _ours(engine) if not _alive(found)]
+    finally:
+        engine.close()
+
+
+def _ours(engine: Engine) -> list[Mapping[str, Any]]:
+    """This user's containers, in whatever state: one that never started counts too."""
+    mine = {"label": [f"{LABEL}.run", f"{LABEL}.owner={os.geteuid()}"]}
+    found = engine.call(
+        "list boxes", lambda c: c.containers(all=True, filters=mine), repeatable=True
+    )
+    return list(found)
+
+
+def _alive(container: Mapping[str, Any]) -> bool:
+    """Whether the harness lives. What cannot be told is left alone."""
+    labels = container.get("Labels") or {}
+    pid, started = labels.get(f"{LABEL}.pid", ""), labels.get(f"{LABEL}.started", "")
+    if labels.get(f"{LABEL}.pidns") != pid_namespace():
+        return True
+    if not (pid.isdecimal() and started.isdecimal()):
+        return True
+    return Owner(int(pid), int(started)).alive()
+
+
+def _removed(engine: Engine, container: Mapping[str, Any]) -> str:
+    remove(engine, str(container["Id"]))
+    name = ", ".join(str(n).lstrip("/") for n in container.get("Names") or ())
+    label = (container.get("Labels") or {}).get(f"{LABEL}.label", "")
+    return f"container {name or container['Id']} ({label})"

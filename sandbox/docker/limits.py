@@ -1,0 +1,81 @@
+"""Whether a box's limits are in force, read from the kernel and not from the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from rolewall.errors import BoxError
+from rolewall.sandbox.docker.container import MEBIBYTE, private_megabytes
+from rolewall.sandbox.protocol import BoxSpec
+
+__all__ = ["check_limits"]
+
+ROOT = Path("/sys/fs/cgroup")
+
+
+def check_limits(groups: str, spec: BoxSpec) -> dict[str, str]:
+    """Compare the limits of the control groups in ``/proc/PID/cgroup`` with the spec.
+
+    Returns:
+        for each limit the mechanism and its value, for the record.
+
+    Raises:
+        BoxError: a limit is absent or wider than asked.
+    """
+    asked = {
+        "memory": (spec.limits.memory_mb, "MiB"),
+        "pids": (spec.limits.pids + 1, "processes with init"),
+        "cpus": (spec.limits.cpus, "cores"),
+    }
+    found = {"memory": _memory(groups), "pids": _pids(groups), "cpus": _cpus(groups)}
+    facts = {}
+    for name, (most, unit) in asked.items():
+        value = found[name]
+        # The kernel rounds a core's share to microseconds of a period.
+        if value is None or value > most * 1.001:
+            raise BoxError(f"the limit of {name} is not in force", got=value, expected=most)
+        facts[name] = f"cgroup, {value:g} {unit}"
+    facts["disk"] = f"tmpfs, {private_megabytes(spec)} MiB a private zone; shared zones none"
+    return facts
+
+
+def _memory(groups: str) -> float | None:
+    found = _first(groups, ("memory.max", "memory.limit_in_bytes"), "memory")
+    return None if found is None else found / MEBIBYTE
+
+
+def _pids(groups: str) -> float | None:
+    return _first(groups, ("pids.max",), "pids")
+
+
+def _cpus(groups: str) -> float | None:
+    for directory in _directories(groups, "cpu"):
+        with suppress(OSError, ValueError, ZeroDivisionError):
+            if (share := directory / "cpu.max").exists():
+                quota, period = share.read_text("ascii").split()
+            else:
+                quota = (directory / "cpu.cfs_quota_us").read_text("ascii")
+                period = (directory / "cpu.cfs_period_us").read_text("ascii")
+            value = int(quota) / int(period)
+            return value if value > 0 else None
+    return None
+
+
+def _first(groups: str, names: tuple[str, ...], controller: str) -> float | None:
+    for directory in _directories(groups, controller):
+        for name in names:
+            with suppress(OSError, ValueError):
+                return int((directory / name).read_text("ascii"))
+    return None
+
+
+def _directories(groups: str, controller: str) -> Iterator[Path]:
+    """Where the controller's files of a process are: version 1 has a tree for each."""
+    for line in groups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            yield ROOT / controller / path.lstrip("/")
+        elif not controllers:
+            yield ROOT / path.lstrip("/")
