@@ -17,7 +17,16 @@ from typing import Literal, Protocol
 from rolewall.policies import HostPort, Limits
 from rolewall.sandbox.uids import Identity
 
-__all__ = ["Backend", "BoxSpec", "Completed", "Finding", "Launched", "Listen", "Output", "ZoneMount"]
+__all__ = [
+    "Backend",
+    "BoxSpec",
+    "Completed",
+    "Finding",
+    "Launched",
+    "Listen",
+    "Output",
+    "ZoneMount",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""Where a role runs: boxes, the tap, manifests, and the directories that roles write."""
+
+from __future__ import annotations
+
+if __name__ != "rolewall.sandbox":
+    raise ImportError(f"import this as rolewall.sandbox, not as {__name__}")
+
+from rolewall.sandbox.beneath import (
+    directory,
+    make_directory,
+    open_beneath,
+    opened,
+    proc_path,
+    reopen,
+    storage,
+)
+from rolewall.sandbox.blobs import BlobStore
+from rolewall.sandbox.box import Box, Streams, interrupt_all, open_box
+from rolewall.sandbox.difference import Difference, diff
+from rolewall.sandbox.gitdiff import render_diff
+from rolewall.sandbox.gitrepo import PlacedRepo, fresh_repo, restore_git, verifier_repo
+from rolewall.sandbox.manifest import Entry, Manifest
+from rolewall.sandbox.manifest_file import load as load_manifest
+from rolewall.sandbox.protocol import (
+    Backend,
+    BoxSpec,
+    Completed,
+    Finding,
+    Launched,
+    Listen,
+    Output,
+    ZoneMount,
+)
+from rolewall.sandbox.readable import make_readable, restore_modes
+from rolewall.sandbox.remove import empty_directory, remove_beneath, remove_tree
+from rolewall.sandbox.select import BACKENDS, find_backend
+from rolewall.sandbox.snapshot import ManifestLimits, take
+from rolewall.sandbox.sources import check_sources
+from rolewall.sandbox.staging import copy_tree, export
+from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary
+from rolewall.sandbox.walker import walk
+
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "BlobStore",
+    "Box",
+    "BoxSpec",
+    "Completed",
+    "Difference",
+    "Entry",
+    "Finding",
+    "Launched",
+    "Listen",
+    "Manifest",
+    "ManifestLimits",
+    "Output",
+    "PlacedRepo",
+    "Streams",
+    "Supervisor",
+    "Watch",
+    "WatchSpec",
+    "WatchSummary",
+    "ZoneMount",
+    "check_sources",
+    "copy_tree",
+    "diff",
+    "directory",
+    "empty_directory",
+    "export",
+    "find_backend",
+    "fresh_repo",
+    "interrupt_all",
+    "load_manifest",
+    "make_directory",
+    "make_readable",
+    "open_beneath",
+    "open_box",
+    "opened",
+    "proc_path",
+    "remove_beneath",
+    "remove_tree",
+    "render_diff",
+    "reopen",
+    "restore_git",
+    "restore_modes",
+    "storage",
+    "take",
+    "verifier_repo",
+    "walk",
+]

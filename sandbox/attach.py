@@ -1,0 +1,67 @@
+"""Mount zones into a running box, id-mapped, from a root harness.
+
+The sources are opened here and handed over as descriptors, so a path that is
+swapped afterwards changes nothing. Owners on disk stay as they are: the box
+sees the source's owner as its role, and nobody else's id changes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from rolewall.errors import BoxError, InputError
+from rolewall.sandbox.init import init_path
+from rolewall.sandbox.protocol import ZoneMount
+from rolewall.sandbox.uids import Identity
+
+__all__ = ["attach_zones"]
+
+
+def attach_zones(pid: int, identity: Identity, mounts: Sequence[ZoneMount]) -> None:
+    """Attach each mount at ``/zone`` in the box of process ``pid``.
+
+    Raises:
+        InputError: a source is no directory.
+        BoxError: the kernel refused, for example because the file system
+            cannot be id-mapped.
+    """
+    if not mounts:
+        return
+    with ExitStack() as stack:
+        entries = []
+        for mount in mounts:
+            descriptor = _open(mount)
+            stack.callback(os.close, descriptor)
+            entries.append((descriptor, mount))
+        _run(pid, identity, entries)
+
+
+def _open(mount: ZoneMount) -> int:
+    try:
+        return os.open(mount.source, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(
+            f"zone {mount.zone} cannot be opened: {error.strerror}", place=str(mount.source)
+        ) from error
+
+
+def _run(pid: int, identity: Identity, entries: Sequence[tuple[int, ZoneMount]]) -> None:
+    command = [str(init_path()), "attach", "--pid", str(pid)]
+    command += ["--own", f"{identity.role_uid}:{identity.role_gid}"]
+    command += [f"{fd}:/{m.zone}:{'rw' if m.writable else 'ro'}" for fd, m in entries]
+    result = subprocess.run(
+        command,
+        pass_fds=[fd for fd, _ in entries],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    if result.returncode != 0:
+        raise BoxError(
+            f"zones could not be mounted: {result.stderr.strip() or result.returncode}",
+            hint="keep zones on ext4, xfs, btrfs, or tmpfs (kernel 6.3 or newer)",
+        )

@@ -1,0 +1,150 @@
+"""The kit: what the harness puts into a box, read-only at ``/rolewall``.
+
+``init``, programs on the role's PATH, files such as the prompt, the box's
+``/etc`` files, and for engines that cannot pass descriptors the control
+socket, which is accepted once and then gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+from rolewall.errors import BoxError, StorageError
+from rolewall.sandbox.host import base_python, host_etc
+from rolewall.sandbox.init import init_path
+from rolewall.sandbox.owner import Owner, new_name
+from rolewall.sandbox.protocol import BoxSpec
+from rolewall.sandbox.relay import hosts_file
+from rolewall.sandbox.uids import Identity
+
+__all__ = ["Kit", "clean_kits"]
+
+# As the console script of a package: `python3 -m pytest` would import from the
+# current directory too, and pass suites that should fail.
+PYTEST = b"""#!/usr/bin/env python3
+import sys
+
+from pytest import console_main
+
+sys.exit(console_main())
+"""
+
+
+def _parent() -> Path:
+    """A directory with a short path (a socket's path has 107 bytes) that is ours."""
+    if os.geteuid() == 0:
+        parent = Path("/run/rolewall/kits")
+    elif runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        parent = Path(runtime) / "rolewall"
+    else:
+        parent = Path(tempfile.gettempdir()) / f"rolewall-{os.geteuid()}"
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    info = parent.lstat()
+    if info.st_uid != os.geteuid() or parent.is_symlink():
+        raise StorageError("a directory of another user is in the way", place=str(parent))
+    return parent
+
+
+class Kit:
+    """One box's kit on the host. ``close`` removes it."""
+
+    def __init__(self, path: Path, control: socket.socket) -> None:
+        self.path = path
+        self._control = control
+
+    @classmethod
+    def make(cls, spec: BoxSpec, identity: Identity) -> Kit:
+        """Write the kit for ``spec``.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        try:
+            path = _parent() / new_name()
+            path.mkdir(mode=0o755)
+            path.chmod(0o755)
+            kit = cls(path, _listen(path / "control.sock"))
+            kit._fill(spec, identity)
+        except OSError as error:
+            raise StorageError(
+                f"the box's files cannot be written: {error.strerror}", place=str(error.filename)
+            ) from error
+        return kit
+
+    def _fill(self, spec: BoxSpec, identity: Identity) -> None:
+        self._add("init", init_path().read_bytes(), executable=True)
+        self._add("bin/pytest", PYTEST, executable=True)
+        if spec.image == "host":
+            for name in ("python3", "python"):
+                (self.path / "bin" / name).symlink_to(base_python())
+        else:
+            (self.path / "python").mkdir(mode=0o755)
+        (self.path / "bin" / "rolewall-check").symlink_to("../init")
+        for name, data in host_etc(identity.role_uid, identity.role_gid, identity.init_uid).items():
+            self._add(f"etc/{name}", data)
+        self._add("etc/hosts", hosts_file(spec.allow))
+        for name, data in spec.files.items():
+            self._add(name, data)
+        for name, data in spec.programs.items():
+            self._add(name, data, executable=True)
+
+    def _add(self, name: str, data: bytes, *, executable: bool = False) -> None:
+        target = self.path / name
+        if ".." in target.parts:
+            raise BoxError("a kit's file must lie in the kit", got=name)
+        for parent in reversed(target.relative_to(self.path).parents):
+            (self.path / parent).mkdir(mode=0o755, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(0o755 if executable else 0o644)
+
+    @property
+    def hosts(self) -> Path:
+        return self.path / "etc" / "hosts"
+
+    def accept(self, timeout: float) -> socket.socket:
+        """The control socket, once init has connected; the door is then removed.
+
+        Raises:
+            BoxError: init did not connect in ``timeout`` seconds.
+        """
+        self._control.settimeout(timeout)
+        try:
+            connected, _ = self._control.accept()
+        except TimeoutError as error:
+            raise BoxError(f"rolewall-init did not answer in {timeout:g} s") from error
+        finally:
+            self._close_door()
+        connected.setblocking(True)
+        return connected
+
+    def _close_door(self) -> None:
+        self._control.close()
+        (self.path / "control.sock").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Remove the kit. Safe to call twice."""
+        self._control.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _listen(path: Path) -> socket.socket:
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    door.bind(str(path))
+    path.chmod(0o666)
+    door.listen(1)
+    return door
+
+
+def clean_kits() -> list[str]:
+    """Remove the kits of dead harnesses; a line for each."""
+    removed = []
+    for path in _parent().iterdir():
+        owner = Owner.parse(path.name)
+        if owner and not owner.alive():
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(f"kit {path.name}")
+    return removed
