@@ -1,0 +1,39 @@
+"""What is true of the work: graders, the grade box, and verdict × grade accounting."""
+
+from __future__ import annotations
+
+if __name__ != "rolewall.graders":
+    raise ImportError(f"import this as rolewall.graders, not as {__name__}")
+
+from rolewall.graders.accounting import GRADES, VERDICTS, Accounting, Rate, account, wilson
+from rolewall.graders.attestation import write_attestation
+from rolewall.graders.grading import grade
+from rolewall.graders.protocol import GradeTask, Grading, Submitted
+from rolewall.graders.spec import (
+    CommandSpec,
+    GraderSpec,
+    PytestSpec,
+    ScriptSpec,
+    Trust,
+    parse_grader,
+)
+
+__all__ = [
+    "GRADES",
+    "VERDICTS",
+    "Accounting",
+    "CommandSpec",
+    "GradeTask",
+    "GraderSpec",
+    "Grading",
+    "PytestSpec",
+    "Rate",
+    "ScriptSpec",
+    "Submitted",
+    "Trust",
+    "account",
+    "grade",
+    "parse_grader",
+    "wilson",
+    "write_attestation",
+]

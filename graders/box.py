@@ -1,0 +1,98 @@
+"""The grade box: the one place where graders meet a sandbox.
+
+Beside it a *work box* waits: ``rolewall-check -- COMMAND`` in the grade box runs
+COMMAND on a copy of the work, where neither tests, truth nor result exist. A
+grader that runs the work only so may be declared ``outside``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rolewall.errors import InfrastructureError
+from rolewall.graders.protocol import GradeTask
+from rolewall.graders.stage import Room
+from rolewall.policies import Limits
+from rolewall.roles import CHECK_SOCKET, CheckService
+from rolewall.sandbox import Backend, Box, BoxSpec, ZoneMount, copy_tree, open_box
+
+__all__ = ["grade_box", "grade_spec", "work_spec"]
+
+
+def grade_spec(room: Room, task: GradeTask, files: Mapping[str, bytes]) -> BoxSpec:
+    """The box for ``room``: no network, no tap (nothing is attributed to a role here)."""
+    mounts = [
+        ZoneMount("workspace", room.work, writable=True),
+        ZoneMount("reports", room.reports, writable=True),
+        ZoneMount("submission", room.submission, writable=False),
+        ZoneMount("grader", room.grader, writable=False),
+        ZoneMount("spec", room.spec, writable=False),
+        ZoneMount("brief", room.brief, writable=False),
+    ]
+    if room.report is not None:
+        mounts.append(ZoneMount("report", room.report, writable=False))
+    return BoxSpec(
+        label="grade",
+        mounts=tuple(mounts),
+        files=files,
+        image=task.image,
+        limits=_limits(task),
+        tap=False,
+        listen=(CHECK_SOCKET,),
+    )
+
+
+def work_spec(copy: Path, task: GradeTask) -> BoxSpec:
+    """The box where ``rolewall-check`` runs the work: the workspace and nothing else."""
+    return BoxSpec(
+        label="check",
+        mounts=(ZoneMount("workspace", copy, writable=True),),
+        absent=("reports", "submission", "grader", "spec", "brief", "report"),
+        image=task.image,
+        limits=_limits(task),
+        tap=False,
+    )
+
+
+def _limits(task: GradeTask) -> Limits:
+    return Limits(phase_seconds=task.seconds, memory_mb=task.memory_mb)
+
+
+@contextmanager
+def grade_box(
+    backend: Backend, room: Room, task: GradeTask, files: Mapping[str, bytes]
+) -> Iterator[Box]:
+    """Open the box; its closing kills all that the work started.
+
+    Raises:
+        InfrastructureError: it could not be made, or a work box could not: what the
+            grader concluded from that says nothing of the work.
+    """
+    made = 0
+    failures: list[InfrastructureError] = []
+
+    def snapshot() -> Path:
+        nonlocal made
+        made += 1
+        copy = room.copies / str(made)
+        copy.mkdir()
+        copy_tree(room.work, copy)
+        return copy
+
+    def open_check(copy: Path) -> Box:
+        try:
+            return open_box(backend, work_spec(copy, task))
+        except InfrastructureError as error:
+            failures.append(error)
+            raise
+
+    with open_box(backend, grade_spec(room, task, files)) as box:
+        service = CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, task.seconds)
+        try:
+            yield box
+            if failures:
+                raise failures[0]
+        finally:
+            service.close()

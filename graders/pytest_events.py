@@ -1,0 +1,102 @@
+"""The events that ``pytest_plugin`` sends, authenticated and in order."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Run", "StreamError", "read_events", "replay"]
+
+
+class StreamError(Exception):
+    """The stream of events is not whole; the text says where."""
+
+
+@dataclass
+class Run:
+    """What a test run said of itself.
+
+    ``reports`` maps a node id to its reports as (when, outcome, expected
+    failure), in order. ``notes`` holds the first failure message of each.
+    ``end`` is pytest's exit status, None when the run never said it was over.
+    """
+
+    begun: Mapping[str, str] = field(default_factory=dict)
+    no_pytest: str = ""
+    collected: list[str] = field(default_factory=list)
+    canaries: list[str] = field(default_factory=list)
+    uncollected: dict[str, str] = field(default_factory=dict)
+    reports: dict[str, list[tuple[str, str, bool]]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    end: int | None = None
+    end_note: str = ""
+
+
+def read_events(output: bytes, key: bytes) -> list[dict[str, Any]]:
+    """The authenticated events of ``output``; other lines are no events.
+
+    Raises:
+        StreamError: an event is missing or came twice.
+    """
+    events = [event for line in output.split(b"\n") if (event := _event(line, key))]
+    for expected, event in enumerate(events):
+        if event.get("n") != expected:
+            raise StreamError(f"event {expected} of the test run is missing or repeated")
+    return events
+
+
+def _event(line: bytes, key: bytes) -> dict[str, Any] | None:
+    mac, _, text = line.partition(b" ")
+    if len(mac) != 65 or not mac.startswith(b"@"):
+        return None
+    true = hmac.new(key, text, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(mac[1:], true.encode()):
+        return None
+    event = json.loads(text)
+    return event if isinstance(event, dict) else None
+
+
+def replay(events: list[dict[str, Any]]) -> Run:
+    """Put the events together. Nothing may follow the end.
+
+    Raises:
+        StreamError: an event after the end, or one that is unknown.
+    """
+    run = Run()
+    for event in events:
+        if run.end is not None:
+            raise StreamError("the test run went on after its end")
+        _apply(run, event)
+    return run
+
+
+def _apply(run: Run, event: dict[str, Any]) -> None:
+    kind = event.get("event")
+    if kind == "begin":
+        run.begun = {"pytest": str(event["pytest"]), "python": str(event["python"])}
+    elif kind == "no-pytest":
+        run.no_pytest = str(event["note"])
+    elif kind == "collected":
+        run.collected += [str(one) for one in event["ids"]]
+    elif kind == "canary":
+        run.canaries.append(str(event["id"]))
+    elif kind == "uncollected":
+        run.uncollected[str(event["id"])] = str(event["note"])
+    elif kind == "report":
+        _apply_report(run, event)
+    elif kind == "end":
+        run.end, run.end_note = int(event["status"]), str(event["note"])
+    else:
+        raise StreamError(f"an unknown event {kind!r} in the test run")
+
+
+def _apply_report(run: Run, event: dict[str, Any]) -> None:
+    node = str(event["id"])
+    report = (str(event["when"]), str(event["outcome"]), event["expected_failure"] is True)
+    run.reports.setdefault(node, []).append(report)
+    if event["note"]:
+        run.notes.setdefault(node, str(event["note"]))

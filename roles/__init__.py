@@ -1,0 +1,73 @@
+"""Who acts, and what passes between them: teams, agents, handoffs, verdicts."""
+
+from __future__ import annotations
+
+if __name__ != "rolewall.roles":
+    raise ImportError(f"import this as rolewall.roles, not as {__name__}")
+
+from rolewall.roles.acting import HANDOFF_ZONES, Acted, Turn, act
+from rolewall.roles.check import CHECK_SOCKET, CheckService, check_spec
+from rolewall.roles.handoff import (
+    MAX_HANDOFF,
+    Artifact,
+    Collected,
+    Condition,
+    Handoff,
+    Step,
+    parse_handoff,
+    read_handoff,
+)
+from rolewall.roles.isolation import claim_seen, runs_work
+from rolewall.roles.prompt import TaskFacts, render_prompt
+from rolewall.roles.script import Script, parse_script
+from rolewall.roles.seal import (
+    Evidence,
+    Seal,
+    SealedHandoff,
+    complete_and_seal,
+    parse_sealed,
+    sealed_bytes,
+    verify_seal,
+)
+from rolewall.roles.team import Agent, CommandAgent, ScriptAgent, Team, load_team
+from rolewall.roles.verdict import MAX_VERDICT, Check, ParsedVerdict, read_verdict
+
+__all__ = [
+    "CHECK_SOCKET",
+    "HANDOFF_ZONES",
+    "MAX_HANDOFF",
+    "MAX_VERDICT",
+    "Acted",
+    "Agent",
+    "Artifact",
+    "Check",
+    "CheckService",
+    "Collected",
+    "CommandAgent",
+    "Condition",
+    "Evidence",
+    "Handoff",
+    "ParsedVerdict",
+    "Script",
+    "ScriptAgent",
+    "Seal",
+    "SealedHandoff",
+    "Step",
+    "TaskFacts",
+    "Team",
+    "Turn",
+    "act",
+    "check_spec",
+    "claim_seen",
+    "complete_and_seal",
+    "load_team",
+    "parse_handoff",
+    "parse_script",
+    "parse_sealed",
+    "read_handoff",
+    "read_verdict",
+    "render_prompt",
+    "runs_work",
+    "sealed_bytes",
+    "verify_seal",
+]
