@@ -1,0 +1,10 @@
+#!/bin/sh
+# Copy all logs below SOURCE to TARGET: sh collect.sh SOURCE TARGET
+count=0
+for file in $(find $1 -name *.log); do
+    name=${file#$1/}
+    mkdir -p $2/$(dirname $name)
+    cp $file $2/$name
+    count=$((count + 1))
+done
+echo "$count files"

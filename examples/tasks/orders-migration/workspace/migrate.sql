@@ -1,0 +1,1 @@
+-- Run once over a database made by schema.sql.

@@ -1,0 +1,5 @@
+"""Addresses of blog posts."""
+
+from slugs import slug
+
+__all__ = ["slug"]
