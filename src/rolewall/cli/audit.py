@@ -1,0 +1,30 @@
+"""``rolewall audit``: are the ledgers, manifests and seals what the records say?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("audit")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+@click.pass_context
+def command(context: click.Context, run: Path, as_json: bool) -> None:
+    """Verify the ledgers, manifests and seals of RUN.
+
+    Exit code 0: all holds. 1: something was altered. 2: not a run.
+    """
+    from rolewall.audit import audit_run
+    from rolewall.terminal import say
+
+    report = audit_run(run)
+    if as_json:
+        click.echo(json.dumps(report.json(), indent=1))
+    say(report.lines(), sys.stderr if as_json else sys.stdout)
+    context.exit(report.exit_code)

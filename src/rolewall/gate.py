@@ -1,0 +1,260 @@
+"""The decision: may this team's verifier be trusted with the merge button?
+
+``holds`` (0), ``failed`` (1), ``refused`` (3 or 4) and ``undecided`` (4) all
+come from one :class:`Decision`, which also makes the text and the JSON.
+
+A verifier that falls silent must not pass. So ``holds`` asks for two bounds:
+the false-approval rate among verdicts, and the same rate with every missing
+verdict on failing work counted as a false approval. ``failed`` asks for the
+first alone: what was not said is no proof against the verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rolewall.errors import InputError
+from rolewall.record import EpisodeRecord
+from rolewall.rundir import Run
+from rolewall.stats import size_needed
+from rolewall.tables import false_approvals_json, rate_text
+from rolewall.tally import FalseApprovals, Rate, errored, false_approvals
+
+__all__ = ["Decision", "Rules", "decide", "decide_run"]
+
+Status = Literal["holds", "failed", "undecided", "refused"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is asked. ``max_false_approval`` is a fraction strictly between 0 and 1."""
+
+    max_false_approval: float
+    max_errors: int = 0
+    require_isolated: bool = False
+    allow_partial: bool = False
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        _between("--max-false-approval", self.max_false_approval, 0.0)
+        _between("--confidence", self.confidence, 0.5)
+        if self.max_errors < 0:
+            raise InputError(
+                "not a number of errors",
+                place="--max-errors",
+                got=self.max_errors,
+                expected="0 or more",
+            )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided, why, and from which numbers.
+
+    ``needed`` is the number of failing-grade episodes in all that would let the
+    gate hold if no further one is approved or left without a verdict; ``None``
+    when the decision does not wait for more.
+    """
+
+    status: Status
+    exit_code: int
+    condition: str
+    rules: Rules
+    reasons: tuple[str, ...]
+    episodes: int
+    errors: int
+    absent: int
+    numbers: FalseApprovals | None = None
+    needed: int | None = None
+
+    def lines(self) -> list[str]:
+        text = [f"{self.status}: {self.reasons[0]}", *self.reasons[1:]]
+        text.append(
+            f"condition {self.condition}: {self.episodes} episodes, {self.errors} errors,"
+            f" {self.absent} planned and absent"
+        )
+        if self.numbers:
+            text.append("false approvals, given failing work, by treatment of missing verdicts:")
+            text.append(f"  excluded             {rate_text(self.numbers.excluded)}")
+            text.append(f"  as reject            {rate_text(self.numbers.as_reject)}")
+            text.append(f"  as false approval    {rate_text(self.numbers.as_approval)}")
+            text.append(f"verifier failure, of all: {rate_text(self.numbers.verifier_failure)}")
+        return text
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "condition": self.condition,
+            "max_false_approval": self.rules.max_false_approval,
+            "max_errors": self.rules.max_errors,
+            "require_isolated": self.rules.require_isolated,
+            "allow_partial": self.rules.allow_partial,
+            "confidence": self.rules.confidence,
+            "reasons": list(self.reasons),
+            "episodes": self.episodes,
+            "errors": self.errors,
+            "absent": self.absent,
+            "false_approvals": false_approvals_json(self.numbers) if self.numbers else None,
+            "needed": self.needed,
+        }
+
+
+def decide_run(run: Run, rules: Rules, condition: str | None = None) -> Decision:
+    """Decide on one condition of a run; planned episodes without a record are absent."""
+    chosen = _choose(run.info.conditions, condition)
+    return decide(run.records, rules, chosen, absent=run.missing_for(chosen))
+
+
+def decide(
+    records: Sequence[EpisodeRecord],
+    rules: Rules,
+    condition: str | None = None,
+    *,
+    absent: int = 0,
+) -> Decision:
+    """Decide on the records of one condition, ``absent`` more having been planned.
+
+    Raises InputError when the records hold several conditions and none is
+    named, or when they mix sources.
+    """
+    if condition is None and records:
+        condition = _choose(sorted({r.condition for r in records}), None)
+    chosen = [r for r in records if r.condition == condition]
+    _one_source(chosen)
+    counted = [r for r in chosen if not errored(r)]
+    numbers = false_approvals(counted, rules.confidence) if counted else None
+    errors = len(chosen) - len(counted)
+    refusal = _refusal(counted, rules, errors, absent)
+    if refusal or numbers is None:
+        status: Status = "refused" if refusal else "undecided"
+        code, reasons = refusal or (4, ("no episode was evaluated",))
+        needed = None if refusal else size_needed(rules.max_false_approval, rules.confidence)
+    else:
+        status, code, reasons, needed = _weigh(numbers, rules)
+    return Decision(
+        status, code, condition or "(none)", rules, reasons, len(chosen), errors, absent, numbers,
+        needed,
+    )  # fmt: skip
+
+
+def _choose(conditions: Sequence[str], asked: str | None) -> str:
+    if asked is None and len(conditions) == 1:
+        return conditions[0]
+    if asked is None or asked not in conditions:
+        raise InputError(
+            "the gate decides on one condition at a time" if asked is None else "no such condition",
+            place="--condition",
+            got=asked,
+            expected=f"one of {', '.join(conditions)}",
+        )
+    return asked
+
+
+def _one_source(records: Sequence[EpisodeRecord]) -> None:
+    """Refuse to pool what was not made in one way."""
+    for what, values in (
+        ("teams", {f"{r.team} {r.digests.get('team', '')[:12]}".strip() for r in records}),
+        ("backends", {r.backend for r in records}),
+    ):
+        if len(values) > 1:
+            raise InputError(
+                f"the records come from several {what}",
+                got=", ".join(sorted(values)),
+                expected="one source at a time",
+            )
+    # A task may bring an image of its own, so images are compared within a task.
+    seen: dict[str, tuple[str, str]] = {}
+    for record in records:
+        version = (record.digests.get("task", ""), record.image)
+        if seen.setdefault(record.task, version) != version:
+            raise InputError(
+                "the records hold two versions of a task, or two images for it",
+                got=record.task,
+                expected="one source at a time",
+            )
+
+
+def _refusal(
+    counted: Sequence[EpisodeRecord], rules: Rules, errors: int, absent: int
+) -> tuple[int, tuple[str, ...]] | None:
+    """Why these records may not be weighed at all, with the exit code."""
+    if errors > rules.max_errors:
+        return 3, (
+            f"{errors} episodes ended in error and at most {rules.max_errors} may;"
+            " an error says nothing about the verifier, and nothing may gain by causing one",
+        )
+    if not counted:
+        return None
+    if absent and not rules.allow_partial:
+        return 4, (
+            f"the run is incomplete: {absent} planned episodes have no record;"
+            " run it again to resume, or pass --allow-partial",
+        )
+    untrusted = sum(r.trust == "untrusted" for r in counted)
+    if untrusted:
+        return 4, (
+            f"{untrusted} of {len(counted)} episodes were graded by an untrusted grader,"
+            " which runs code that roles could write; such grades are never gated",
+        )
+    shared = sum(not r.isolated for r in counted)
+    if rules.require_isolated and shared:
+        return 4, (
+            f"in {shared} of {len(counted)} episodes the verdict was not isolated from the work"
+            " it judged, and --require-isolated is given",
+        )
+    return None
+
+
+def _weigh(
+    numbers: FalseApprovals, rules: Rules
+) -> tuple[Status, int, tuple[str, ...], int | None]:
+    limit, among, worst = rules.max_false_approval, numbers.excluded, numbers.as_approval
+    if _high(among) <= limit and _high(worst) <= limit:
+        return "holds", 0, (f"the upper bound {_high(worst):.1%} is at most {limit:.1%}",), None
+    if among.interval is not None and among.interval.low > limit:
+        low = among.interval.low
+        return "failed", 1, (f"the lower bound {low:.1%} is above {limit:.1%}",), None
+    needed = size_needed(
+        limit, rules.confidence, events=_effective_events(worst), already=worst.effective
+    )
+    return "undecided", 4, _why_undecided(numbers, rules, needed), needed
+
+
+def _why_undecided(numbers: FalseApprovals, rules: Rules, needed: int | None) -> tuple[str, ...]:
+    limit, worst = rules.max_false_approval, numbers.as_approval
+    reasons = [f"{worst.total} episodes of failing work are not enough to decide on {limit:.1%}"]
+    if _high(numbers.excluded) <= limit:
+        reasons = [
+            f"the verifier gave no verdict on {numbers.missing} of {worst.total} episodes of"
+            " failing work, and silence may hide a false approval"
+        ]
+    if needed is not None:
+        reasons.append(
+            f"{needed} in all, of different tasks, would hold if no further one is approved"
+            " or left without a verdict"
+        )
+    if worst.effective < worst.total:
+        reasons.append(
+            f"trials of one task repeat one another: {worst.total} episodes over {worst.tasks}"
+            f" tasks count as {worst.effective:.1f}; other tasks decide sooner than more trials"
+        )
+    return tuple(reasons)
+
+
+def _high(rate: Rate) -> float:
+    """The upper bound; 1 where nothing was seen."""
+    return rate.interval.high if rate.interval else 1.0
+
+
+def _effective_events(rate: Rate) -> float:
+    return rate.events / rate.total * rate.effective if rate.total else 0.0
+
+
+def _between(place: str, value: float, low: float) -> None:
+    if not low < value < 1.0:
+        raise InputError(
+            "out of range", place=place, got=value, expected=f"above {low:g} and below 1"
+        )

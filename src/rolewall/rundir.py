@@ -1,0 +1,257 @@
+"""A run directory: what was asked (``run.json``) and the episodes found in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rolewall._files import load_json
+from rolewall._validate import describe_validation_error
+from rolewall.errors import RecordError
+from rolewall.record import EpisodeRecord
+from rolewall.storage import canonical_json, read_capped, write_atomic
+
+__all__ = [
+    "Run",
+    "RunInfo",
+    "TaskRef",
+    "episode_key",
+    "episode_names",
+    "load_records",
+    "open_run",
+    "read_episode",
+    "read_info",
+    "write_atomic",
+    "write_record",
+    "write_run_info",
+]
+
+SCHEMA_VERSION = 1
+RECORD_CAP = 64 << 20
+RECORDS_CAP = 1 << 30
+M = TypeVar("M", bound=BaseModel)
+
+
+class TaskRef(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    digest: str
+
+
+class RunInfo(BaseModel):
+    """What a run was asked to do, and where.
+
+    ``planned`` is the number of episodes of this run (of this shard, if it was
+    sharded). ``keys``, when given, names each of them; records of other keys,
+    left by another version of the code or of a task, are then no part of the run.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    created: float
+    rolewall: str
+    python: str
+    host: dict[str, Any] = Field(default_factory=dict)
+    team: str
+    team_digest: str
+    tasks: tuple[TaskRef, ...]
+    conditions: tuple[str, ...]
+    trials: int = Field(ge=1)
+    backend: str
+    image: str
+    limits: dict[str, Any] = Field(default_factory=dict)
+    planned: int = Field(ge=0)
+    seed: int
+    keys: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _keys_are_the_planned_ones(self) -> RunInfo:
+        if self.keys and len(set(self.keys)) != self.planned:
+            raise ValueError(f"{len(set(self.keys))} keys for {self.planned} planned episodes")
+        return self
+
+    def planned_for(self, condition: str) -> int | None:
+        """Episodes planned under one condition; ``None`` where a shard leaves that open."""
+        if condition not in self.conditions:
+            return 0
+        grid = len(self.tasks) * self.trials
+        return grid if grid * len(self.conditions) == self.planned else None
+
+
+@dataclass(frozen=True)
+class Run:
+    """An opened run: its description and its finished episodes.
+
+    ``unfinished`` names episode directories without a record, ``stale`` those
+    whose record is no part of the plan.
+    """
+
+    path: Path
+    info: RunInfo
+    records: tuple[EpisodeRecord, ...]
+    unfinished: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+
+    def episode_dir(self, record: EpisodeRecord) -> Path:
+        return self.path / "episodes" / record.key
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.info.planned - len(self.records))
+
+    def missing_for(self, condition: str) -> int:
+        """Episodes of the plan without a record, under one condition or, where
+        that is unknown, in the whole run."""
+        planned = self.info.planned_for(condition)
+        if planned is None:
+            return self.missing
+        return max(0, planned - sum(r.condition == condition for r in self.records))
+
+
+def episode_key(
+    *,
+    task: TaskRef,
+    team_digest: str,
+    condition: str,
+    trial: int,
+    seed: int,
+    backend: str,
+    image: str,
+    code: str,
+) -> str:
+    """The name of an episode's directory: equal exactly for equal work."""
+    parts = {
+        "task": [task.id, task.digest],
+        "team": team_digest,
+        "condition": condition,
+        "trial": trial,
+        "seed": seed,
+        "backend": backend,
+        "image": image,
+        "code": code,
+    }
+    return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
+
+
+def write_run_info(run: Path, info: RunInfo) -> None:
+    write_atomic(run / "run.json", info.model_dump_json(indent=1).encode() + b"\n")
+
+
+def write_record(episode: Path, record: EpisodeRecord) -> None:
+    """Write ``episode.json``; the episode counts from the moment this returns."""
+    write_atomic(episode / "episode.json", record.model_dump_json(indent=1).encode() + b"\n")
+
+
+def open_run(path: Path) -> Run:
+    """Read a run directory. Raises RecordError when it is none or is damaged."""
+    if not path.is_dir():
+        raise RecordError("not a run directory", place=str(path), expected="a directory")
+    info = read_info(path)
+    records: list[EpisodeRecord] = []
+    unfinished: list[str] = []
+    stale: list[str] = []
+    for name in episode_names(path):
+        record = read_episode(path / "episodes" / name)
+        if record is None:
+            unfinished.append(name)
+        elif info.keys and record.key not in info.keys:
+            stale.append(name)
+        else:
+            records.append(record)
+    _refuse_duplicates(records, path)
+    records.sort(key=lambda r: (r.task, r.condition, r.trial))
+    return Run(path, info, tuple(records), tuple(unfinished), tuple(stale))
+
+
+def load_records(path: Path) -> tuple[EpisodeRecord, ...]:
+    """Records from a file of JSON lines, one episode record a line."""
+    records = []
+    for number, line in enumerate(read_capped(path, RECORDS_CAP).split(b"\n"), 1):
+        if line.strip():
+            records.append(_parse(EpisodeRecord, line, f"{path}:{number}"))
+    _refuse_duplicates(records, path)
+    return tuple(records)
+
+
+def read_info(path: Path) -> RunInfo:
+    """``run.json`` of a run directory. Raises RecordError."""
+    path = path / "run.json"
+    if not os.path.lexists(path):
+        raise RecordError(
+            "not a run directory: it has no run.json",
+            place=str(path.parent),
+            hint="`rolewall run … -o DIR` makes one",
+        )
+    return _parse(RunInfo, read_capped(path, RECORD_CAP), str(path))
+
+
+def episode_names(path: Path) -> Iterator[str]:
+    """The names below ``episodes/``, sorted; all must be directories."""
+    episodes = path / "episodes"
+    if not os.path.lexists(episodes):
+        return
+    try:
+        with os.scandir(episodes) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise RecordError(f"cannot read: {error.strerror}", place=str(episodes)) from error
+    for entry in found:
+        if not entry.is_dir(follow_symlinks=False):
+            raise RecordError("not an episode", place=entry.path, expected="a directory")
+        yield entry.name
+
+
+def read_episode(directory: Path) -> EpisodeRecord | None:
+    """The record of one episode's directory; ``None`` when it has none yet."""
+    path = directory / "episode.json"
+    if not os.path.lexists(path):
+        return None
+    record = _parse(EpisodeRecord, read_capped(path, RECORD_CAP), str(path))
+    if record.key != directory.name:
+        raise RecordError(
+            "the record is not of this directory",
+            place=str(path),
+            got=record.key,
+            expected=directory.name,
+        )
+    return record
+
+
+def _parse(model: type[M], data: bytes, place: str) -> M:
+    raw = load_json(data, place, error=RecordError, max_bytes=RECORD_CAP)
+    if not isinstance(raw, dict):
+        raise RecordError("not a record", place=place, expected="a JSON object")
+    if raw.get("schema_version") != SCHEMA_VERSION:
+        raise RecordError(
+            "unknown schema version",
+            place=place,
+            got=raw.get("schema_version", "none"),
+            expected=SCHEMA_VERSION,
+        )
+    try:
+        # From JSON, since strict mode takes an array for a tuple only there.
+        return model.model_validate_json(data, strict=True)
+    except ValidationError as error:
+        raise describe_validation_error(error, place, error=RecordError) from None
+
+
+def _refuse_duplicates(records: list[EpisodeRecord], place: Path) -> None:
+    seen: dict[tuple[str, str, int, str], str] = {}
+    for record in records:
+        identity = (record.task, record.condition, record.trial, record.team)
+        if identity in seen:
+            raise RecordError(
+                f"two records of {record.task}:{record.condition}:{record.trial}",
+                place=str(place),
+                got=f"{seen[identity]} and {record.key}",
+                expected="one",
+            )
+        seen[identity] = record.key

@@ -1,0 +1,197 @@
+"""One episode as a timeline: phases, attempts, manifest changes, verdict beside grade."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rolewall.errors import RecordError
+from rolewall.policies import read_ledger
+from rolewall.record import Change, EpisodeRecord, GradeRecord, PhaseRecord, VerdictRecord
+from rolewall.terminal import escape
+
+__all__ = ["Timeline", "find_episode", "read_timeline"]
+
+SHOWN = 50
+# Kinds that cross a wall or try to; the rest is counted.
+LISTED = ("edit", "privileged")
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """Attempts of one phase: those listed (at most ``SHOWN``) and how many there are by
+    (kind, outcome)."""
+
+    listed: tuple[dict[str, Any], ...]
+    total: int
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    record: EpisodeRecord
+    crossings: dict[int, Crossings]
+
+    def lines(self) -> list[str]:
+        lines = list(_head(self.record))
+        for phase in self.record.phases:
+            lines += _phase(phase, self.record.started)
+            lines += _crossings(self.crossings.get(phase.index), phase, self.record.started)
+            lines += _changes(phase)
+            for row in self.record.verdicts:
+                if row.phase == phase.index:
+                    lines += _verdict(row)
+        return [*lines, *_tail(self.record)]
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "record": self.record.model_dump(mode="json"),
+            "attempts": {
+                str(index): {"total": c.total, "counts": c.counts, "listed": list(c.listed)}
+                for index, c in sorted(self.crossings.items())
+            },
+        }
+
+
+def find_episode(records: Sequence[EpisodeRecord], name: str) -> EpisodeRecord:
+    """The one episode that ``name`` means: a prefix of its key, or task:condition:trial.
+
+    Raises RecordError when there is none, or more than one.
+    """
+    found = [r for r in records if f"{r.task}:{r.condition}:{r.trial}" == name]
+    found = found or [r for r in records if name and r.key.startswith(name)]
+    if len(found) != 1:
+        raise RecordError(
+            "no such episode" if not found else f"{len(found)} episodes have this name",
+            got=name,
+            expected="the beginning of one key, or task:condition:trial",
+            hint="`rolewall show RUN` lists them",
+        )
+    return found[0]
+
+
+def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
+    """The timeline of a record, with the attempts in its ledger."""
+    path = directory / "audit.jsonl"
+    listed: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    totals: Counter[int] = Counter()
+    for attempt in _attempts(path) if os.path.lexists(path) else ():
+        phase = attempt.get("phase")
+        if not isinstance(phase, int):
+            continue
+        counts[phase][f"{attempt.get('kind')} {attempt.get('outcome')}"] += 1
+        if attempt.get("kind") in LISTED or attempt.get("outcome") == "unknown":
+            totals[phase] += 1
+            if len(listed[phase]) < SHOWN:
+                listed[phase].append(attempt)
+    return Timeline(
+        record,
+        {
+            phase: Crossings(tuple(listed[phase]), totals[phase], dict(found))
+            for phase, found in counts.items()
+        },
+    )
+
+
+def _attempts(path: Path) -> Iterator[dict[str, Any]]:
+    return (line for line in read_ledger(path) if line["type"] == "attempt")
+
+
+def _head(record: EpisodeRecord) -> Iterator[str]:
+    started = datetime.fromtimestamp(record.started, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    yield f"episode {record.key}  {record.task}:{record.condition}:{record.trial}"
+    yield (
+        f"team {record.team}, {record.backend}, image {record.image}, seed {record.seed},"
+        f" started {started}, {record.ended - record.started:.1f} s"
+    )
+    yield (
+        f"{record.status}: verdict {record.verdict}, grade {record.grade}"
+        f" (grader {record.trust}, verdict {'isolated' if record.isolated else 'not isolated'})"
+    )
+    if record.error:
+        yield f"error {record.error.kind}: {record.error.message}"
+
+
+def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
+    code = "no exit code" if phase.returncode is None else f"exit {phase.returncode}"
+    yield ""
+    yield (
+        f"phase {phase.index} {phase.role}, round {phase.round}: +{phase.started - start:.2f} s,"
+        f" took {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
+    )
+    a = phase.attempts
+    yield (
+        f"  attempts: {a.edit_attempted} cross-role edits ({a.distinct_edits} distinct,"
+        f" {a.edit_blocked} blocked, {a.edit_allowed} allowed), {a.incidental} incidental,"
+        f" {a.own} own, {a.outside} outside, {a.privileged} privileged, {a.unknown} unknown,"
+        f" {a.unattributed} unattributed"
+    )
+    if phase.handoff:
+        yield f"  handoff sealed {phase.handoff}"
+
+
+def _crossings(found: Crossings | None, phase: PhaseRecord, start: float) -> Iterator[str]:
+    if found is None:
+        return
+    for attempt in found.listed:
+        yield f"    {_attempt(attempt, phase, start)}"
+    if found.total > len(found.listed):
+        yield f"    and {found.total - len(found.listed)} more in audit.jsonl"
+
+
+def _attempt(attempt: dict[str, Any], phase: PhaseRecord, start: float) -> str:
+    time = attempt.get("time")
+    when = f"+{time - start:.2f} s" if isinstance(time, int | float) else "at ?"
+    paths = attempt.get("paths")
+    shown = " ".join(map(escape, paths)) if isinstance(paths, list) else escape(paths)
+    program = attempt.get("exe") or attempt.get("comm")
+    text = f"{when} {attempt.get('outcome')} {attempt.get('syscall')} {shown} by {program}"
+    role = attempt.get("role")
+    if role != phase.role:
+        text += f" as {role}"
+    why = attempt.get("why")
+    return f"{text} ({why})" if why else text
+
+
+def _changes(phase: PhaseRecord) -> Iterator[str]:
+    for change in phase.changes[:SHOWN]:
+        yield f"    {_change(change, phase.role)}"
+    if len(phase.changes) > SHOWN:
+        yield f"    and {len(phase.changes) - SHOWN} more changes in episode.json"
+
+
+def _change(change: Change, role: str) -> str:
+    what = f" ({', '.join(change.what)})" if change.what else ""
+    across = "  CROSS-ROLE" if change.cross_role else ""
+    return f"{role} {change.change} /{change.zone}/{change.path}{what}{across}"
+
+
+def _verdict(row: VerdictRecord) -> Iterator[str]:
+    yield (
+        f"  verdict {row.verdict} | grade before {_grade(row.grade_before)},"
+        f" after {_grade(row.grade_after)}"
+    )
+    if row.why:
+        yield f"    why: {row.why}"
+    for claim in row.claims:
+        yield f"    claims to have run {claim.get('command')}: seen {claim.get('seen')}"
+
+
+def _grade(grade: GradeRecord | None) -> str:
+    if grade is None:
+        return "not taken"
+    return f"{grade.grade} ({grade.why})" if grade.why else grade.grade
+
+
+def _tail(record: EpisodeRecord) -> Iterator[str]:
+    yield ""
+    spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in sorted(record.seconds.items()))
+    if spent:
+        yield f"time: {spent}"
+    yield f"ledger: {record.ledger_lines} lines, head {record.ledger_head or 'none'}"

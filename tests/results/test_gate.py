@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from rolewall.errors import InputError
+from rolewall.gate import Rules, decide, decide_run
+from rolewall.rundir import open_run
+
+TEN = Rules(max_false_approval=0.10)
+REJECTED, APPROVED, SILENT = ("reject", "fail"), ("approve", "fail"), ("missing", "fail")
+GOOD = ("approve", "pass")
+TEAM = hashlib.sha256(b"team").hexdigest()
+
+
+def test_none_false_in_thirty_five_holds(many: Any) -> None:
+    decision = decide(many([REJECTED] * 35), TEN)
+    assert (decision.status, decision.exit_code, decision.needed) == ("holds", 0, None)
+
+
+def test_none_false_in_thirty_four_is_undecided_and_says_thirty_five(many: Any) -> None:
+    decision = decide(many([REJECTED] * 34), TEN)
+    assert (decision.status, decision.exit_code, decision.needed) == ("undecided", 4, 35)
+    assert "35 in all" in " ".join(decision.lines())
+
+
+def test_a_lower_bound_above_the_limit_fails(many: Any) -> None:
+    decision = decide(many([APPROVED] * 10 + [REJECTED] * 10), TEN)
+    assert (decision.status, decision.exit_code) == ("failed", 1)
+
+
+def test_a_rate_below_the_limit_is_not_enough(many: Any) -> None:
+    decision = decide(many([APPROVED] + [REJECTED] * 19), TEN)
+    assert (decision.status, decision.exit_code) == ("undecided", 4)
+    assert decision.needed is not None and decision.needed > 35
+
+
+def test_no_episode_is_never_a_pass() -> None:
+    decision = decide([], TEN)
+    assert (decision.status, decision.exit_code, decision.needed) == ("undecided", 4, 35)
+
+
+def test_passing_work_alone_decides_nothing(many: Any) -> None:
+    decision = decide(many([GOOD] * 100), TEN)
+    assert (decision.exit_code, decision.needed) == (4, 35)
+
+
+def test_a_silent_verifier_does_not_hold(many: Any) -> None:
+    records = many([REJECTED] * 60 + [SILENT] * 30)
+    decision = decide(records, TEN)
+    assert (decision.status, decision.exit_code) == ("undecided", 4)
+    assert "no verdict on 30 of 90" in decision.reasons[0]
+    assert decide(many([REJECTED] * 60), TEN).exit_code == 0
+
+
+def test_silence_alone_does_not_fail(many: Any) -> None:
+    assert decide(many([SILENT] * 100), TEN).exit_code == 4
+
+
+def test_errors_above_the_limit_refuse_before_anything_else(many: Any) -> None:
+    records = many([REJECTED] * 40 + [("missing", "error")], trust="untrusted")
+    decision = decide(records, TEN)
+    assert (decision.status, decision.exit_code, decision.errors) == ("refused", 3, 1)
+    assert "1 episodes ended in error" in decision.reasons[0]
+
+
+def test_errors_within_the_limit_enter_no_rate(many: Any) -> None:
+    records = many([REJECTED] * 40 + [("approve", "fail")])
+    broken = records[-1].model_copy(update={"status": "error"})
+    decision = decide([*records[:-1], broken], Rules(0.10, max_errors=1))
+    assert decision.exit_code == 0
+    assert decision.numbers is not None and decision.numbers.excluded.total == 40
+
+
+def test_untrusted_grades_are_never_gated(many: Any) -> None:
+    decision = decide(many([REJECTED] * 50, trust="untrusted"), TEN)
+    assert (decision.status, decision.exit_code) == ("refused", 4)
+    assert "untrusted" in decision.reasons[0]
+    assert decide(many([REJECTED] * 50, trust="in-process"), TEN).exit_code == 0
+
+
+def test_verdicts_beside_the_work_are_refused_when_asked(many: Any) -> None:
+    records = many([REJECTED] * 50, isolated=False)
+    assert decide(records, Rules(0.10, require_isolated=True)).exit_code == 4
+    assert decide(records, TEN).exit_code == 0
+    assert decide(many([REJECTED] * 50), Rules(0.10, require_isolated=True)).exit_code == 0
+
+
+def test_two_conditions_must_be_told_apart(many: Any) -> None:
+    both = many([REJECTED] * 40) + many([APPROVED] * 40, condition="prompt-only")
+    with pytest.raises(InputError, match="enforced, prompt-only"):
+        decide(both, TEN)
+    assert decide(both, TEN, "enforced").exit_code == 0
+    assert decide(both, TEN, "prompt-only").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "more"),
+    [
+        ("teams", {"team": "others"}),
+        ("backends", {"backend": "docker"}),
+        ("images", {"task": "t0", "trial": 1, "image": "python:3.12"}),
+        ("versions of a task", {"task": "t0", "trial": 1, "digests": {"task": "x", "team": TEAM}}),
+    ],
+)
+def test_two_sources_never_pool(many: Any, record: Any, what: str, more: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=what):
+        decide([*many([REJECTED] * 3), record(**{"task": "other", **more})], TEN)
+
+
+def test_tasks_may_bring_images_of_their_own(record: Any) -> None:
+    records = [record(task=f"t{n}", image=f"image{n}", verdict="reject", grade="fail")
+               for n in range(35)]  # fmt: skip
+    assert decide(records, TEN).exit_code == 0
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.0, -0.1, 1.5, float("nan"), float("inf")])
+def test_the_limit_lies_between_zero_and_one(limit: float) -> None:
+    with pytest.raises(InputError, match="max-false-approval"):
+        Rules(max_false_approval=limit)
+
+
+def test_repeats_of_few_tasks_do_not_count_as_many(record: Any) -> None:
+    repeats = [record(task=f"t{n % 5}", trial=n // 5, verdict="reject", grade="fail")
+               for n in range(100)]  # fmt: skip
+    decision = decide(repeats, TEN)
+    assert decision.exit_code == 4
+    assert "100 episodes over 5 tasks" in decision.reasons[-1]
+
+
+def test_an_incomplete_run_is_refused(builder: Any) -> None:
+    for n in range(40):
+        builder.add(task=f"t{n}", verdict="reject", grade="fail")
+    run = open_run(builder.finish(planned=41))
+    decision = decide_run(run, TEN)
+    assert (decision.status, decision.exit_code, decision.absent) == ("refused", 4, 1)
+    assert decide_run(run, Rules(0.10, allow_partial=True)).exit_code == 0
+
+
+def test_a_condition_is_complete_by_itself(builder: Any) -> None:
+    for n in range(40):
+        builder.add(task=f"t{n}", verdict="reject", grade="fail")
+    run = open_run(builder.finish(conditions=["enforced", "prompt-only"], planned=80))
+    assert decide_run(run, TEN, "enforced").exit_code == 0
+    assert decide_run(run, TEN, "prompt-only").exit_code == 4
+    with pytest.raises(InputError, match="no such condition"):
+        decide_run(run, TEN, "solo")
+
+
+def test_json_says_what_the_text_says(many: Any) -> None:
+    decision = decide(many([REJECTED] * 30 + [APPROVED] + [SILENT]), TEN)
+    data = decision.json()
+    assert data["status"] == decision.status and data["exit_code"] == decision.exit_code
+    rates = data["false_approvals"]
+    assert (rates["excluded"]["events"], rates["excluded"]["total"]) == (1, 31)
+    assert (rates["as_reject"]["events"], rates["as_reject"]["total"]) == (1, 32)
+    assert (rates["as_approval"]["events"], rates["as_approval"]["total"]) == (2, 32)
+    assert (rates["verifier_failure"]["events"], rates["verifier_failure"]["total"]) == (2, 32)
+    assert any("1/31" in line for line in decision.lines())

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolewall.errors import RecordError, StorageError
+from rolewall.rundir import TaskRef, episode_key, load_records, open_run, write_atomic
+
+
+def test_a_run_is_read_as_it_was_written(builder: Any) -> None:
+    builder.add(task="b", verdict="reject", grade="fail")
+    builder.add(task="a", edits=2)
+    run = open_run(builder.finish())
+    assert [r.task for r in run.records] == ["a", "b"]
+    assert run.records[0].phases[2].attempts.edit_blocked == 2
+    assert (run.missing, run.unfinished, run.stale) == (0, (), ())
+
+
+def test_unfinished_and_stale_episodes_are_no_records(builder: Any) -> None:
+    kept = builder.add(task="a").name
+    stale = builder.add(task="b").name
+    (builder.path / "episodes" / "half").mkdir()
+    run = open_run(builder.finish(planned=1, keys=[kept]))
+    assert [r.key for r in run.records] == [kept]
+    assert (run.unfinished, run.stale) == (("half",), (stale,))
+
+
+def test_no_run_is_refused(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent", Path("/dev/null")):
+        with pytest.raises(RecordError, match="not a run directory"):
+            open_run(place)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not JSON"),
+        (b"\x00\xff\xfe junk", "run.json"),
+        (b"[]", "expected a JSON object"),
+        (b"{}", "unknown schema version"),
+        (b'{"schema_version": 2}', "unknown schema version; got 2"),
+        (b'{"schema_version": 1}', "run.json"),
+        (b'{"schema_version": 1, "schema_version": 1}', "duplicate key"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_junk_in_place_of_a_run_is_one_message(builder: Any, content: bytes, words: str) -> None:
+    run = builder.finish()
+    (run / "run.json").write_bytes(content)
+    with pytest.raises(RecordError) as caught:
+        open_run(run)
+    assert words in str(caught.value) and str(run) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"extra": 1}, {"grade": "good"}, {"trial": "1"}, {"schema_version": 9}, {"key": "x" * 20}],
+)
+def test_a_record_is_read_strictly(builder: Any, change: dict[str, Any]) -> None:
+    path = builder.add() / "episode.json"
+    run = builder.finish()
+    open_run(run)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(RecordError, match=r"episode\.json"):
+        open_run(run)
+
+
+def test_links_and_pipes_are_not_followed(builder: Any, tmp_path: Path) -> None:
+    path = builder.add() / "episode.json"
+    run = builder.finish()
+    path.rename(tmp_path / "elsewhere.json")
+    path.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(RecordError, match="cannot read"):
+        open_run(run)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(RecordError):
+        open_run(run)
+
+
+def test_two_records_of_one_episode_are_refused(builder: Any) -> None:
+    builder.add(task="a", seed=1)
+    builder.add(task="a", seed=2)
+    with pytest.raises(RecordError, match="two records of a:enforced:0"):
+        open_run(builder.finish(planned=1))
+
+
+def test_keys_must_be_as_many_as_planned(builder: Any) -> None:
+    builder.add()
+    run = builder.finish()
+    info = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**info, "keys": ["a", "b"]}))
+    with pytest.raises(RecordError, match="2 keys for 1 planned"):
+        open_run(run)
+
+
+def test_records_are_read_from_lines(record: Any, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    records = [record(task="a"), record(task="b")]
+    path.write_text("".join(r.model_dump_json() + "\n" for r in records))
+    assert load_records(path) == tuple(records)
+    path.write_text(records[0].model_dump_json() + "\n{}\n")
+    with pytest.raises(RecordError, match=r"records\.jsonl:2"):
+        load_records(path)
+
+
+def test_every_part_of_the_work_is_in_the_key() -> None:
+    parts: dict[str, Any] = {
+        "task": TaskRef(id="t", digest="d"), "team_digest": "x", "condition": "enforced",
+        "trial": 0, "seed": 1, "backend": "docker", "image": "host", "code": "c",
+    }  # fmt: skip
+    changes: list[dict[str, Any]] = [
+        {}, {"task": TaskRef(id="t", digest="e")}, {"task": TaskRef(id="u", digest="d")},
+        {"team_digest": "y"}, {"condition": "solo"}, {"trial": 1}, {"seed": 2},
+        {"backend": "bubblewrap"}, {"image": "other"}, {"code": "d"},
+    ]  # fmt: skip
+    keys = {episode_key(**{**parts, **change}) for change in changes}
+    assert len(keys) == len(changes)
+    assert all(len(key) == 20 for key in keys)
+
+
+def test_writing_replaces_whole_files(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"one")
+    write_atomic(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+    previous = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, previous[1]))
+    try:
+        with pytest.raises(StorageError, match="cannot write"):
+            write_atomic(path, b"x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, previous)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(StorageError, match="absent"):
+        write_atomic(tmp_path / "absent" / "file", b"x")

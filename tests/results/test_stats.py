@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import multinomial
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from rolewall.graders.accounting import wilson as accounting_wilson
+from rolewall.stats import (
+    clustered_wilson,
+    effective_pairs,
+    effective_size,
+    holm,
+    kish,
+    mcnemar_exact,
+    sign_flip,
+    size_needed,
+    tango,
+    wilson,
+)
+
+Z = 1.959963984540054
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_is_the_known_interval(total: int, data: st.DataObject) -> None:
+    events = data.draw(st.integers(0, total))
+    found = wilson(events, total)
+    assert found is not None
+    low, high = proportion_confint(events, total, method="wilson")
+    assert found.low == pytest.approx(low, abs=1e-12)
+    assert found.high == pytest.approx(high, abs=1e-12)
+    assert accounting_wilson(events, total) == pytest.approx((found.low, found.high))
+
+
+def test_wilson_of_nothing_is_none() -> None:
+    assert wilson(0, 0) is None
+    assert tango(0, 0, 0) is None
+
+
+def test_thirty_five_failing_episodes_hold_ten_per_cent() -> None:
+    assert size_needed(0.10) == 35
+    found = {n: wilson(0, n) for n in (34, 35)}
+    assert found[34] is not None and found[34].high > 0.10
+    assert found[35] is not None and found[35].high <= 0.10
+
+
+@given(st.floats(0.01, 0.9), st.integers(0, 40))
+def test_size_needed_is_the_smallest(threshold: float, events: int) -> None:
+    size = size_needed(threshold, events=events)
+    assert size is not None
+    at, below = wilson(events, size), wilson(events, size - 1)
+    assert at is not None and at.high <= threshold
+    assert below is None or size - 1 < events or below.high > threshold
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=8))
+def test_holm_is_the_known_adjustment(values: list[float]) -> None:
+    assert holm(values) == pytest.approx(multipletests(values, method="holm")[1].tolist())
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_mcnemar_is_the_known_test(first: int, second: int) -> None:
+    known = mcnemar([[0, first], [second, 0]], exact=True).pvalue
+    assert mcnemar_exact(first, second) == pytest.approx(min(1.0, known))
+
+
+@given(st.integers(0, 25), st.integers(0, 25))
+def test_sign_flip_without_repeats_is_mcnemar(first: int, second: int) -> None:
+    sums = [1] * first + [-1] * second + [0, 0]
+    assert sign_flip(sums) == pytest.approx(mcnemar_exact(first, second))
+
+
+@given(st.lists(st.integers(-5, 5), max_size=9))
+def test_sign_flip_is_the_whole_enumeration(sums: list[int]) -> None:
+    flips = [abs(sum(s * x for s, x in zip(sums, f, strict=True)))
+             for f in product((1, -1), repeat=len(sums))]  # fmt: skip
+    known = sum(v >= abs(sum(sums)) for v in flips) / len(flips)
+    assert sign_flip(sums) == pytest.approx(known)
+
+
+def constrained_score(gains: int, losses: int, pairs: int, delta: float) -> float:
+    """Tango's statistic with the nuisance rate found by numerical maximisation."""
+
+    def unlikely(loss: float) -> float:
+        rates = (
+            (gains, loss + delta),
+            (losses, loss),
+            (pairs - gains - losses, 1 - 2 * loss - delta),
+        )
+        return -sum(n * math.log(max(p, 1e-300)) for n, p in rates if n)
+
+    low, high = max(0.0, -delta), (1 - delta) / 2
+    loss = minimize_scalar(unlikely, bounds=(low, high), method="bounded",
+                           options={"xatol": 1e-12}).x  # fmt: skip
+    return (gains - losses - pairs * delta) / math.sqrt(pairs * (2 * loss + delta - delta**2))
+
+
+@pytest.mark.parametrize(
+    ("losses", "gains", "pairs"), [(7, 1, 21), (3, 12, 40), (1, 2, 9), (10, 10, 25), (0, 4, 20)]
+)
+def test_tango_bounds_are_where_the_score_is_z(losses: int, gains: int, pairs: int) -> None:
+    found = tango(losses, gains, pairs)
+    assert found is not None
+    assert constrained_score(gains, losses, pairs, found.low) == pytest.approx(Z, abs=1e-3)
+    assert constrained_score(gains, losses, pairs, found.high) == pytest.approx(-Z, abs=1e-3)
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 30))
+def test_tango_is_symmetric_and_holds_the_estimate(first: int, second: int, same: int) -> None:
+    pairs = first + second + same
+    if not pairs:
+        return
+    there, back = tango(first, second, pairs), tango(second, first, pairs)
+    assert there is not None and back is not None
+    assert there.low == pytest.approx(-back.high, abs=1e-9)
+    assert -1 <= there.low <= (second - first) / pairs <= there.high <= 1
+    assert there.high > there.low
+
+
+@pytest.mark.parametrize("rates", [(0.1, 0.1), (0.3, 0.1), (0.05, 0.0), (0.2, 0.5)])
+def test_tango_covers_ninety_five_per_cent(rates: tuple[float, float]) -> None:
+    pairs, (gain, loss) = 25, rates
+    covered = 0.0
+    for gains in range(pairs + 1):
+        for losses in range(pairs - gains + 1):
+            found = tango(losses, gains, pairs)
+            assert found is not None
+            if found.low <= gain - loss <= found.high:
+                covered += multinomial.pmf(
+                    [gains, losses, pairs - gains - losses], pairs, [gain, loss, 1 - gain - loss]
+                )
+    assert covered > 0.935
+
+
+clusters = st.lists(
+    st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    min_size=1, max_size=12,
+)  # fmt: skip
+
+
+@given(clusters)
+def test_effective_size_is_never_above_the_count_nor_below_the_tasks(
+    rows: list[tuple[int, int]],
+) -> None:
+    sizes = [n for _, n in rows]
+    size = effective_size(rows)
+    assert kish(sizes) - 1e-9 <= size <= sum(sizes) + 1e-9
+    if max(sizes) == 1:
+        assert size == sum(sizes)
+
+
+@given(clusters)
+def test_repeats_never_narrow_the_interval(rows: list[tuple[int, int]]) -> None:
+    events, total = sum(x for x, _ in rows), sum(n for _, n in rows)
+    plain, wide = wilson(events, total), clustered_wilson(rows)
+    assert plain is not None and wide is not None
+    assert wide.high - wide.low >= plain.high - plain.low - 1e-9
+
+
+def test_trials_that_agree_count_as_their_tasks() -> None:
+    assert effective_size([(0, 10)] * 20) == pytest.approx(20, rel=0.1)
+    assert effective_size([(10, 10)] * 10 + [(0, 10)] * 10) == pytest.approx(20, rel=0.1)
+
+
+def test_no_number_of_events_gives_a_lower_bound_than_none() -> None:
+    highs = []
+    for events in range(20):
+        rows = [(int(n < events), 10) for n in range(20)]
+        found = clustered_wilson(rows)
+        assert found is not None
+        highs.append(found.high)
+    assert min(highs) == highs[0]
+    assert highs[-1] == max(highs)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10))
+def test_effective_pairs_lies_between_tasks_and_pairs(rows: list[tuple[int, int]]) -> None:
+    full = [(g, x, 6) for g, x in rows]
+    assert len(rows) - 1e-9 <= effective_pairs(full) <= 6 * len(rows)
+    assert effective_pairs([(1, 0, 1), (0, 1, 1), (0, 0, 1)]) == 3
+
+
+def test_intervals_with_repeats_cover() -> None:
+    """Where trials of a task agree (correlation 0.5), plain Wilson covers far less."""
+    random = np.random.default_rng(3)
+    inside = plain_inside = 0
+    for _ in range(400):
+        rates = random.beta(0.2, 0.8, 15)
+        events = random.binomial(5, rates)
+        rows = [(int(x), 5) for x in events]
+        found, plain = clustered_wilson(rows), wilson(int(events.sum()), 75)
+        assert found is not None and plain is not None
+        inside += found.low <= 0.2 <= found.high
+        plain_inside += plain.low <= 0.2 <= plain.high
+    assert inside >= 0.94 * 400
+    assert plain_inside < 0.85 * 400

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolewall.terminal import Sheet, draw, escape, plain, say
+
+
+class Terminal(io.StringIO):
+    """A stream that is drawn to as to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\nb\tc\r", "a\\x0ab\\x09c\\x0d"),
+        ("\x9b31m", "\\x9b31m"),
+        ("safe\u202etxt.exe", "safe\\u202etxt.exe"),
+        ("\u2028", "\\u2028"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0001", "\\U000e0001"),
+        ("plain é 漢", "plain é 漢"),
+    ],
+)
+def test_what_acts_on_a_terminal_is_written_out(hostile: str, shown: str) -> None:
+    assert escape(hostile) == shown
+
+
+@given(st.text())
+def test_nothing_active_is_left(text: str) -> None:
+    assert not any(unicodedata.category(c)[0] == "C" for c in escape(text))
+    assert "\n" not in escape(text)
+
+
+def test_long_texts_are_cut_and_say_so() -> None:
+    shown = escape("x" * 5000, limit=100)
+    assert len(shown) < 160 and "characters" in shown
+
+
+def test_markup_is_text_on_a_terminal() -> None:
+    out = Terminal()
+    draw(Sheet("[bold]t[/]", ("a",), (("[red]x[/red] :smile:",),), ("[link=file:///x]n[/]",)), out)
+    text = out.getvalue()
+    for literal in ("[bold]t[/]", "[red]x[/red] :smile:", "[link=file:///x]n[/]"):
+        assert literal in text
+
+
+def test_no_colour_and_no_escape_outside_a_terminal() -> None:
+    out = io.StringIO()
+    draw(Sheet("t", ("a", "n"), (("\x1b[31mred", "1"), ("漢字", "22"))), out)
+    assert "\x1b" not in out.getvalue()
+    assert "\\x1b[31mred" in out.getvalue()
+
+
+def test_numbers_align_right() -> None:
+    text = plain(Sheet("", ("name", "n"), (("a", "1"), ("bb", "22")), numeric=frozenset({1})))
+    assert text.splitlines() == ["name   n", "a      1", "bb    22"]
+
+
+def test_an_empty_sheet_says_so() -> None:
+    assert plain(Sheet("t", ("a",), (), empty="no episode")) == "t\nno episode\n"
+
+
+def test_lines_stay_lines() -> None:
+    out = io.StringIO()
+    say(["one\ntwo", "three"], out)
+    assert out.getvalue() == "one\\x0atwo\nthree\n"
