@@ -1,0 +1,76 @@
+"""Options that ``run`` and ``compare`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rolewall.session import Asked
+
+__all__ = ["asked", "episode_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.argument("team", type=click.Path(path_type=Path)),
+    click.option(
+        "--tasks",
+        multiple=True,
+        required=True,
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="A task, or a directory of tasks. Repeat for more.",
+    ),
+    click.option("--trials", type=click.IntRange(1), default=1, show_default=True, metavar="N"),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1, 256),
+        default=1,
+        show_default=True,
+        metavar="J",
+        help="Episodes at the same time.",
+    ),
+    click.option("--shard", default="1/1", metavar="I/N", help="Every N-th episode from the I-th."),
+    click.option("--seed", type=int, default=0, show_default=True),
+    click.option(
+        "-o",
+        "--out",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Where the run is kept; resumes when it exists.  [default: runs/TEAM-TIME]",
+    ),
+    click.option("--backend", metavar="auto|docker|bubblewrap", help="In place of the team's."),
+    click.option("--allow-task-image", is_flag=True, help="Let tasks choose their image."),
+    click.option("--allow-task-network", is_flag=True, help="Let tasks ask for destinations."),
+    click.option("--json", "as_json", is_flag=True, help="JSON on standard output."),
+)
+
+
+def episode_options(function: F) -> F:
+    """Add the shared arguments and options to a command."""
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
+    """What the shared options amount to."""
+    from rolewall.plan import Grants, parse_shard
+    from rolewall.session import Asked
+
+    return Asked(
+        team=given["team"],
+        tasks=given["tasks"],
+        conditions=conditions,
+        trials=given["trials"],
+        jobs=given["jobs"],
+        shard=parse_shard(given["shard"]),
+        seed=given["seed"],
+        out=given["out"],
+        backend=given["backend"],
+        grants=Grants(image=given["allow_task_image"], network=given["allow_task_network"]),
+    )

@@ -1,0 +1,53 @@
+"""``rolewall compare``: the same tasks under several conditions, paired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rolewall.cli._options import asked, episode_options
+
+__all__ = ["command"]
+
+
+@click.command("compare")
+@episode_options
+@click.option(
+    "--conditions",
+    default="prompt-only,enforced",
+    show_default=True,
+    metavar="C,C…",
+    help="The first is what the others are compared with.",
+)
+@click.pass_context
+def command(context: click.Context, /, conditions: str, as_json: bool, **given: Any) -> None:
+    """Run TEAM on the same tasks under each condition and compare, paired.
+
+    Exit code 0: every episode counts. 3: the infrastructure failed in some.
+    4: no pair to compare.
+    """
+    import json
+    import sys
+
+    from rolewall.compare import compare
+    from rolewall.session import exit_code, run_asked
+    from rolewall.tables import result_table
+    from rolewall.terminal import draw
+
+    names = tuple(name.strip() for name in conditions.split(","))
+    run = run_asked(asked(names, given))
+    info = run.info
+    table = result_table(
+        run.records, team=info.team, conditions=info.conditions, planned=info.planned
+    )
+    stream = sys.stderr if as_json else sys.stdout
+    draw(table.sheet(), stream)
+    comparison = compare(run.records, names)
+    for sheet in comparison.sheets():
+        stream.write("\n")
+        draw(sheet, stream)
+    if as_json:
+        found = {"run": str(run.path), "table": table.json(), "comparison": comparison.json()}
+        click.echo(json.dumps(found, indent=1))
+    context.exit(exit_code(run.records))

@@ -1,0 +1,38 @@
+"""``rolewall run``: episodes, and one table at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rolewall.cli._options import asked, episode_options
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@episode_options
+@click.option("--condition", default="enforced", show_default=True, metavar="C")
+@click.pass_context
+def command(context: click.Context, /, condition: str, as_json: bool, **given: Any) -> None:
+    """Run TEAM on tasks, each role behind its wall.
+
+    Exit code 0: every episode counts. 3: the infrastructure failed in some.
+    """
+    import json
+    import sys
+
+    from rolewall.session import exit_code, run_asked
+    from rolewall.tables import result_table
+    from rolewall.terminal import draw
+
+    run = run_asked(asked((condition,), given))
+    info = run.info
+    table = result_table(
+        run.records, team=info.team, conditions=info.conditions, planned=info.planned
+    )
+    draw(table.sheet(), sys.stderr if as_json else sys.stdout)
+    if as_json:
+        click.echo(json.dumps({"run": str(run.path), "table": table.json()}, indent=1))
+    context.exit(exit_code(run.records))

@@ -1,0 +1,8 @@
+"""One episode: stage, phases, verdicts, grades, record."""
+
+from __future__ import annotations
+
+from rolewall.episode.loop import run_episode
+from rolewall.episode.setting import Setting
+
+__all__ = ["Setting", "run_episode"]

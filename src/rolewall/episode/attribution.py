@@ -1,0 +1,59 @@
+"""Who changed what: manifests decide, the ledger explains.
+
+A change outside its owner's phase that no allowed attempt accounts for is
+unattributed: a racing thread can make a logged path wrong, so it is counted
+and never dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rolewall.policies import Attempt, Outcome, is_cache
+from rolewall.record import Change
+from rolewall.sandbox import Manifest, diff
+
+__all__ = ["changes_of_phase", "unattributed"]
+
+
+def changes_of_phase(
+    role: str,
+    owners: Mapping[str, str],
+    before: Mapping[str, Manifest],
+    after: Mapping[str, Manifest],
+) -> tuple[Change, ...]:
+    """What is different in any zone after a phase of ``role``."""
+    return tuple(
+        Change(
+            zone=zone,
+            path=difference.name,
+            change=difference.change,
+            what=difference.what,
+            cross_role=owner != role,
+            incidental=is_cache(difference.name),
+        )
+        for zone, owner in owners.items()
+        for difference in diff(before[zone], after[zone])
+        if not difference.derived
+    )
+
+
+def unattributed(changes: Iterable[Change], attempts: Iterable[Attempt]) -> tuple[Change, ...]:
+    """Cross-role changes that no allowed attempt of the phase accounts for."""
+    touched = {
+        path for attempt in attempts if attempt.outcome is Outcome.ALLOWED for path in attempt.paths
+    }
+    return tuple(c for c in changes if c.cross_role and not _accounted(c, touched))
+
+
+def _accounted(change: Change, touched: set[str]) -> bool:
+    """An attempt on the entry itself, on a directory above it (renamed, removed), or,
+    for a directory's time alone, on an entry that came and went in it."""
+    path = f"/{change.zone}" if change.path == "." else f"/{change.zone}/{change.path}"
+    if change.what == ("mtime",) and any(t.rpartition("/")[0] == path for t in touched):
+        return True
+    while len(path) > 1:
+        if path in touched:
+            return True
+        path = path.rpartition("/")[0]
+    return False

@@ -1,0 +1,174 @@
+"""The episode: stage, planner, executor, verifier, rounds, grade, record.
+
+::
+
+    stage ─ planner ─ executor ─ manifest ─ verifier ─ verdict ─ grade ─ record
+               ↑          ↑______ reject ______|
+               |__ reject or blocked, when replan: true
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from rolewall.episode.handover import Handovers, verdict_of
+from rolewall.episode.judge import Judge
+from rolewall.episode.phase import Place, Played, play
+from rolewall.episode.setting import Setting
+from rolewall.episode.summary import Outcome, make_record
+from rolewall.episode.zones import Zones
+from rolewall.errors import BoxError, InfrastructureError, Interrupted, StorageError
+from rolewall.record import EpisodeRecord, ErrorRecord, PhaseRecord, VerdictRecord
+from rolewall.rundir import write_atomic, write_record
+from rolewall.sandbox import Manifest, make_readable, restore_git, restore_modes, verifier_repo
+
+__all__ = ["run_episode"]
+
+
+def run_episode(setting: Setting) -> EpisodeRecord:
+    """Run one episode and write its record, which makes it count.
+
+    Infrastructure that fails ends the episode as an ``error``, in its record;
+    it is never the agents' failure.
+
+    Raises:
+        InputError: the task or an image is not acceptable. Nothing is recorded.
+        StorageError: the record itself cannot be written.
+    """
+    episode = _Episode(setting)
+    started = time.time()
+    try:
+        episode.run()
+    except InfrastructureError as error:
+        if setting.stopping.is_set():
+            episode.remove()
+            raise Interrupted("interrupted") from error
+        episode.outcome.error = ErrorRecord(kind=type(error).__name__, message=str(error))
+    record = make_record(setting, episode.outcome, started)
+    write_record(setting.directory, record)
+    episode.remove()
+    return record
+
+
+class _Episode:
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.outcome = Outcome()
+        self.zones = Zones(setting.scratch, setting.policy, setting.store)
+        self._handovers = Handovers(setting, self.zones)
+        self._start: Mapping[str, Manifest] = {}
+        self._last: Mapping[str, Manifest] = {}
+
+    def run(self) -> None:
+        task = self.setting.task
+        for name in ("transcripts", "handoffs", "manifests"):
+            (self.setting.directory / name).mkdir(exist_ok=True)
+        self.zones.stage(task.spec, task.brief, task.workspace)
+        self._start = self._last = self.zones.take()
+        self.outcome.start = self._start
+        self._keep("start", self._start)
+        self._rounds()
+        self._grade()
+
+    def remove(self) -> None:
+        """Remove the scratch. What cannot be removed is left for the run's end."""
+        with suppress(StorageError):
+            self.zones.remove()
+
+    def _rounds(self) -> None:
+        plan = "planner" in self.setting.team.roles
+        for round_ in range(1, self.setting.team.rounds + 1):
+            last = round_ == self.setting.team.rounds
+            if plan:
+                self._planner(round_)
+            blocked = self._executor(round_)
+            plan = self.setting.team.replan
+            if self.outcome.error:
+                return
+            if blocked and not last:
+                continue
+            verdict = self._verifier(round_)
+            if self.outcome.error or verdict.verdict != "reject":
+                return
+
+    def _planner(self, round_: int) -> None:
+        played = self._play("planner", round_)
+        sealed = self._handovers.seal(played)
+        self._add(played, sealed.status == "blocked", sealed.seal.sha256)
+
+    def _executor(self, round_: int) -> bool:
+        self.zones.empty("report")
+        played = self._play("executor", round_)
+        sealed = self._handovers.seal(played)
+        blocked = sealed.status == "blocked"
+        self._add(played, blocked, sealed.seal.sha256)
+        return blocked
+
+    def _verifier(self, round_: int) -> VerdictRecord:
+        workspace = self.zones.path("workspace")
+        aside = self.setting.scratch / f"git-{round_}"
+        modes = make_readable(workspace)
+        state = self.zones.take(self._last)["workspace"]
+        verifier_repo(workspace, self._start["workspace"], state, self.setting.store, aside)
+        self.zones.empty("verdict")
+        self.zones.empty("feedback")
+        played = self._play("verifier", round_)
+        verdict = verdict_of(played, self.zones)
+        self.outcome.verdicts.append(verdict)
+        self.outcome.states.append((played.before, played.after))
+        sealed = self._handovers.seal(played)
+        self._add(played, sealed.status == "blocked", sealed.seal.sha256)
+        restore_modes(workspace, modes)
+        restore_git(workspace, aside)
+        return verdict
+
+    def _play(self, role: str, round_: int) -> Played:
+        if self.setting.stopping.is_set():
+            raise BoxError("no further phase")
+        index = len(self.outcome.phases)
+        before = self.zones.take(self._last)
+        place = Place(role, round_, self.setting.team.rounds, index)
+        played = play(self.setting, self.zones, place, before)
+        self._last = played.after
+        return played
+
+    def _add(self, played: Played, blocked: bool, seal: str) -> None:
+        outcome = played.acted.outcome
+        word = "blocked" if blocked and outcome == "done" else outcome
+        self.outcome.phases.append(played.record(word, seal))
+        self.outcome.agent_seconds += played.acted.seconds
+        self._keep(f"{played.index:02}-{played.role}", played.after)
+        self._alarm(self.outcome.phases[-1])
+
+    def _alarm(self, phase: PhaseRecord) -> None:
+        """In ``enforced`` nothing changes outside its owner's phase: if it did, the wall broke."""
+        crossed = [c for c in phase.changes if c.cross_role]
+        if crossed and self.setting.policy.single_writer:
+            named = ", ".join(f"{c.zone}/{c.path}" for c in crossed[:5])
+            self.outcome.error = ErrorRecord(
+                kind="manifest-alarm",
+                message=f"{len(crossed)} changes by {phase.role} outside its zones: {named}",
+            )
+
+    def _keep(self, name: str, manifests: Mapping[str, Manifest]) -> None:
+        for zone, manifest in manifests.items():
+            data = b"".join(manifest.lines())
+            write_atomic(self.setting.directory / "manifests" / f"{name}-{zone}.jsonl", data)
+
+    def _grade(self) -> None:
+        if self.outcome.error or not self.outcome.verdicts:
+            return
+        judge = Judge(self.setting, self._start["workspace"])
+        graded = []
+        for verdict, (before, after) in zip(
+            self.outcome.verdicts, self.outcome.states, strict=True
+        ):
+            grades = {
+                "grade_before": judge.grade(before["workspace"], before["report"], verdict),
+                "grade_after": judge.grade(after["workspace"], before["report"], verdict),
+            }
+            graded.append(verdict.model_copy(update=grades))
+        self.outcome.verdicts = graded
+        self.outcome.grader_seconds = judge.seconds

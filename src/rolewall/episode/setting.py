@@ -1,0 +1,43 @@
+"""What one episode is given."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolewall.policies import Policy
+from rolewall.roles import Team
+from rolewall.sandbox import Backend, BlobStore, Supervisor
+from rolewall.tasks import Task
+
+__all__ = ["Setting"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One task under one condition, once.
+
+    Attributes:
+        key: the episode's name: equal exactly for equal work.
+        directory: where the record goes; new and empty.
+        stopping: set when the user asked to stop; the episode then leaves no record.
+        scratch: a directory for zones and copies; new, removed afterwards.
+        image: of every role's box, the team's or the task's.
+    """
+
+    key: str
+    task: Task
+    team: Team
+    policy: Policy
+    condition: str
+    trial: int
+    seed: int
+    image: str
+    backend: Backend
+    supervisor: Supervisor
+    store: BlobStore
+    directory: Path
+    scratch: Path
+    digests: dict[str, str]
+    stopping: threading.Event

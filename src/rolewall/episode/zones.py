@@ -1,0 +1,132 @@
+"""The shared zones of one episode: sibling directories that the harness owns.
+
+Everything here walks and opens by descriptor and follows no link, because a
+role may have written what lies there. Call only while no role is alive,
+except ``snapshot``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from rolewall.policies import Policy
+from rolewall.sandbox import (
+    BlobStore,
+    Manifest,
+    copy_tree,
+    directory,
+    empty_directory,
+    export,
+    fresh_repo,
+    open_beneath,
+    opened,
+    remove_beneath,
+    remove_tree,
+    reopen,
+    storage,
+    take,
+)
+
+__all__ = ["Zones"]
+
+
+class Zones:
+    """The zones below ``root``, which must not exist.
+
+    Attributes:
+        owners: zone → owner, for every shared zone that has a directory.
+    """
+
+    def __init__(self, root: Path, policy: Policy, store: BlobStore) -> None:
+        self._root = root
+        self._store = store
+        self.owners = {
+            zone.name: zone.owner
+            for zone in policy.zones
+            if not zone.private and _seen(policy, zone.name)
+        }
+        with storage(root):
+            (root / "zones").mkdir(mode=0o700, parents=True)
+            for name in self.owners:
+                self.path(name).mkdir(mode=0o755)
+                self.path(name).chmod(0o755)
+
+    def path(self, zone: str) -> Path:
+        return self._root / "zones" / zone
+
+    def sources(self, zones: Iterable[str]) -> dict[str, Path]:
+        return {name: self.path(name) for name in zones}
+
+    def stage(self, spec: str, brief: str, workspace: Path | None) -> None:
+        """Fill spec, brief and workspace; the workspace gets a fresh one-commit repository."""
+        self.write("spec", "spec.md", spec.encode())
+        self.write("brief", "brief.md", brief.encode())
+        if workspace is not None:
+            copy_tree(workspace, self.path("workspace"))
+        fresh_repo(self.path("workspace"), self._store)
+
+    def take(self, previous: Mapping[str, Manifest] | None = None) -> dict[str, Manifest]:
+        """The state of every zone. ``previous`` saves reading what has not changed."""
+        known = previous or {}
+        return {name: take(self.path(name), self._store, known.get(name)) for name in self.owners}
+
+    def snapshot(self, into: Path, previous: Manifest | None) -> Manifest:
+        """A private copy of the workspace as it is, in the new directory ``into``.
+
+        May be called while roles are alive; a file that changes meanwhile is
+        copied in some state.
+        """
+        manifest = take(self.path("workspace"), self._store, previous)
+        with storage(into):
+            into.mkdir(mode=0o755, parents=True)
+        export(manifest, self._store, into, git=True)
+        return manifest
+
+    def read(self, zone: str, name: str, most: int) -> bytes | None:
+        """A regular file of a zone, None when there is none; one byte more than
+        ``most`` tells the caller that it is too large."""
+        with directory(self.path(zone)) as at:
+            try:
+                found = open_beneath(at, name.encode(), os.O_PATH)
+            except OSError:
+                return None
+            with opened(found):
+                if not stat.S_ISREG(os.fstat(found).st_mode):
+                    return None
+                with suppress(OSError), opened(reopen(found, os.O_RDONLY)) as file:
+                    return _read(file, most + 1)
+        return None
+
+    def write(self, zone: str, name: str, data: bytes) -> None:
+        """Put a file of the harness's in place of whatever has this name."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with storage(self.path(zone)), directory(self.path(zone)) as at:
+            remove_beneath(at, name.encode())
+            with open(os.open(name, flags, 0o644, dir_fd=at), "wb") as file:
+                os.fchmod(file.fileno(), 0o644)
+                file.write(data)
+
+    def empty(self, zone: str) -> None:
+        """Remove what the zone holds: it is new for its next writer."""
+        if zone in self.owners:
+            empty_directory(self.path(zone))
+
+    def remove(self) -> None:
+        """Remove all of the episode's scratch."""
+        remove_tree(self._root)
+
+
+def _seen(policy: Policy, zone: str) -> bool:
+    """Whether any role sees the zone: the others have no directory, so nothing can leak."""
+    return any(policy.access[role][zone].value != "hidden" for role in policy.roles)
+
+
+def _read(file: int, most: int) -> bytes:
+    data = b""
+    while len(data) < most and (piece := os.read(file, most - len(data))):
+        data += piece
+    return data

@@ -1,0 +1,183 @@
+"""What a run is asked to do: tasks × conditions × trials, checked before anything starts."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from rolewall.errors import InputError
+from rolewall.policies import HostPort, Policy, condition
+from rolewall.roles import Team
+from rolewall.rundir import RunInfo, TaskRef, episode_key
+from rolewall.sandbox import Backend
+from rolewall.tasks import Task
+
+__all__ = ["Episode", "Grants", "Plan", "code_version", "make_plan", "parse_shard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """What the caller allows task files to choose."""
+
+    image: bool = False
+    network: bool = False
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One planned episode. ``seed`` is the run's seed plus the trial's number."""
+
+    key: str
+    task: Task
+    condition: str
+    trial: int
+    seed: int
+    image: str
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All episodes of a run, in order, and the run's description."""
+
+    team: Team
+    backend: Backend
+    episodes: tuple[Episode, ...]
+    info: RunInfo
+
+
+def make_plan(
+    team: Team,
+    tasks: Sequence[Task],
+    conditions: Sequence[str],
+    backend: Backend,
+    *,
+    trials: int = 1,
+    seed: int = 0,
+    shard: tuple[int, int] = (1, 1),
+    grants: Grants | None = None,
+) -> Plan:
+    """Plan a run.
+
+    Args:
+        shard: (i, n): this machine runs every n-th episode, beginning with the i-th.
+
+    Raises:
+        InputError: an unknown or repeated condition, or a task asks for an image or a
+            network that was not granted.
+    """
+    if len(set(conditions)) != len(conditions):
+        raise InputError("a condition is named twice", got=", ".join(conditions))
+    allowed = grants or Grants()
+    episodes = [
+        _episode(team, task, name, trial, seed + trial, backend, allowed)
+        for task in tasks
+        for trial in range(trials)
+        for name in conditions
+    ]
+    index, count = shard
+    mine = tuple(episodes[index - 1 :: count])
+    return Plan(team, backend, mine, _info(team, tasks, conditions, backend, mine, trials, seed))
+
+
+def _episode(
+    team: Team,
+    task: Task,
+    name: str,
+    trial: int,
+    seed: int,
+    backend: Backend,
+    grants: Grants,
+) -> Episode:
+    image = _image(team, task, grants)
+    key = episode_key(
+        task=TaskRef(id=task.id, digest=task.digest),
+        team_digest=team.digest,
+        condition=name,
+        trial=trial,
+        seed=seed,
+        backend=backend.name,
+        image=image,
+        code=code_version(),
+    )
+    network = {role: (*team.network.get(role, ()), *_network(task, grants)) for role in team.roles}
+    policy = condition(name)(team.roles, limits=team.limits, network=network)
+    return Episode(key, task, name, trial, seed, image, policy)
+
+
+def _image(team: Team, task: Task, grants: Grants) -> str:
+    if task.image is None or task.image == team.image:
+        return team.image
+    if not grants.image:
+        raise InputError(
+            "the task asks for an image of its own",
+            place=str(task.directory / "task.yaml"),
+            got=task.image,
+            hint="--allow-task-image grants it",
+        )
+    return task.image
+
+
+def _network(task: Task, grants: Grants) -> tuple[HostPort, ...]:
+    if task.network and not grants.network:
+        raise InputError(
+            "the task asks for a network",
+            place=str(task.directory / "task.yaml"),
+            got=", ".join(map(str, task.network)),
+            hint="--allow-task-network grants it",
+        )
+    return task.network
+
+
+def _info(
+    team: Team,
+    tasks: Sequence[Task],
+    conditions: Sequence[str],
+    backend: Backend,
+    episodes: Sequence[Episode],
+    trials: int,
+    seed: int,
+) -> RunInfo:
+    limits = {name: getattr(team.limits, name) for name in team.limits.__dataclass_fields__}
+    return RunInfo(
+        created=time.time(),
+        rolewall=metadata.version("rolewall"),
+        python=sys.version.split()[0],
+        host={"system": platform.platform(), "machine": platform.machine()},
+        team=team.name,
+        team_digest=team.digest,
+        tasks=tuple(TaskRef(id=t.id, digest=t.digest) for t in tasks),
+        conditions=tuple(conditions),
+        trials=trials,
+        backend=backend.name,
+        image=team.image,
+        limits=limits,
+        planned=len(episodes),
+        seed=seed,
+        keys=tuple(e.key for e in episodes),
+    )
+
+
+@cache
+def code_version() -> str:
+    """A digest of rolewall's own code: other code is other work."""
+    total = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        total.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """``I/N`` with 1 ≤ I ≤ N."""
+    index, _, count = text.partition("/")
+    if index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count):
+        return int(index), int(count)
+    raise InputError("not a shard", place="--shard", got=text, expected="I/N, such as 1/4")

@@ -1,0 +1,113 @@
+"""From the words of a command line to a finished run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolewall.plan import Episode, Grants, Plan, make_plan
+from rolewall.record import EpisodeRecord
+from rolewall.roles import load_team
+from rolewall.run import run_plan
+from rolewall.rundir import Run
+from rolewall.sandbox import find_backend
+from rolewall.tasks import load_tasks
+from rolewall.terminal import say
+
+__all__ = ["Asked", "exit_code", "run_asked"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asked for; see ``rolewall run --help``."""
+
+    team: Path
+    tasks: tuple[Path, ...]
+    conditions: tuple[str, ...]
+    trials: int
+    jobs: int
+    shard: tuple[int, int]
+    seed: int
+    out: Path | None
+    backend: str | None
+    grants: Grants
+
+
+def run_asked(asked: Asked) -> Run:
+    """Check everything, say what will run where, run it.
+
+    Raises:
+        InputError: anything asked for is not acceptable; nothing has started.
+        BackendUnavailable: the machine has no such backend.
+    """
+    team = load_team(asked.team)
+    tasks = load_tasks(asked.tasks)
+    backend = find_backend(asked.backend or team.backend)
+    plan = make_plan(
+        team,
+        tasks,
+        asked.conditions,
+        backend,
+        trials=asked.trials,
+        seed=asked.seed,
+        shard=asked.shard,
+        grants=asked.grants,
+    )
+    out = asked.out or Path("runs") / f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    _announce(plan, out)
+    with _progress(len(plan.episodes)) as progress:
+        return run_plan(plan, out, jobs=asked.jobs, progress=progress)
+
+
+def _announce(plan: Plan, out: Path) -> None:
+    lines = [
+        f"team {plan.team.name}: {len(plan.episodes)} episodes on {plan.backend.name}, run {out}"
+    ]
+    notes = {f"{e.task.id}: {note}" for e in plan.episodes for note in e.task.notes}
+    say([*lines, *sorted(notes)], sys.stderr)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[Episode, EpisodeRecord], None]]:
+    if sys.stderr.isatty():
+        with _bar(total) as bar:
+            yield bar
+    else:
+        yield _line
+
+
+def _line(episode: Episode, record: EpisodeRecord) -> None:
+    say([_words(record)], sys.stderr)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[Episode, EpisodeRecord], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+
+        def done(episode: Episode, record: EpisodeRecord) -> None:
+            progress.advance(task)
+
+        yield done
+
+
+def _words(record: EpisodeRecord) -> str:
+    name = f"{record.task} {record.condition} {record.trial}"
+    if record.error:
+        return f"{name}: error: {record.error.kind}: {record.error.message}"
+    return f"{name}: verdict {record.verdict}, grade {record.grade}"
+
+
+def exit_code(records: Sequence[EpisodeRecord]) -> int:
+    """0 when every episode can be counted, 3 when infrastructure failed, 4 for none at all."""
+    if not records:
+        return 4
+    return 3 if any(record.status == "error" for record in records) else 0
