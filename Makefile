@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+PYTEST_ARGS ?= -n auto
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard sandbox/init/*.c sandbox/init/*.h sandbox/init/Makefile)
 

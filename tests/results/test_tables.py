@@ -90,8 +90,8 @@ def test_caches_alone_are_no_landed_edit(record: Any) -> None:
     phase = {"index": 2, "role": "verifier", "round": 1, "started": 0.0, "ended": 1.0,
              "outcome": "done", "returncode": 0, "changes": [change],
              "attempts": {"incidental": 4}}  # fmt: skip
-    quiet = record(phases=[phase])
-    edited = record(phases=[{**phase, "attempts": {"edit_attempted": 1, "edit_allowed": 1}}])
+    quiet = record(phases=[{**phase, "changes": [{**change, "incidental": True}]}])
+    edited = record(phases=[phase])
     assert result_table([quiet], team="x").rows[0].edits.landed_episodes == 0
     assert result_table([edited], team="x").rows[0].edits.landed_episodes == 1
 

@@ -52,17 +52,23 @@ class InitBox:
         (child_in, feed), (out, child_out), (err, child_err) = (os.pipe() for _ in range(3))
         os.write(feed, stdin)
         os.close(feed)
-        begun = self.channel.start(
-            argv,
-            cwd=cwd,
-            env=self.env,
-            rlimits=self.rlimits,
-            stdin=child_in,
-            stdout=child_out,
-            stderr=child_err,
-        )
-        for descriptor in (child_in, child_out, child_err):
-            os.close(descriptor)
+        try:
+            begun = self.channel.start(
+                argv,
+                cwd=cwd,
+                env=self.env,
+                rlimits=self.rlimits,
+                stdin=child_in,
+                stdout=child_out,
+                stderr=child_err,
+            )
+        except BaseException:
+            os.close(out)
+            os.close(err)
+            raise
+        finally:
+            for descriptor in (child_in, child_out, child_err):
+                os.close(descriptor)
         return begun, out, err
 
     def script(self, code: str, *arguments: str) -> tuple[str, ...]:
