@@ -111,10 +111,10 @@ def _derive(counts: Mapping[tuple[Verdict, Grade], int]) -> Accounting:
     )
 
 
-def wilson(count: int, of: float, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(count: float, of: float, confidence: float = 0.95) -> tuple[float, float]:
     """The Wilson score interval for ``count`` of ``of``, two-sided.
 
-    ``of`` may be an effective sample size; it must be positive and at least ``count``.
+    Both may be effective, fractional sizes; ``of`` is positive and at least ``count``.
     """
     if not 0 <= count <= of or of <= 0 or not 0 < confidence < 1:
         raise ValueError(f"no proportion: {count} of {of} at {confidence}")

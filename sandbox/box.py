@@ -7,35 +7,31 @@ probe confirm from inside that the wall stands, and only then hands it out.
 from __future__ import annotations
 
 import os
-import selectors
-import signal
 import socket
-import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import IO, Self
+from dataclasses import replace
+from typing import Self
 
 from rolewall.errors import BoxError, InfrastructureError
 from rolewall.sandbox.attach import attach_zones
-from rolewall.sandbox.channel import Channel, NotStarted
+from rolewall.sandbox.channel import Channel
 from rolewall.sandbox.probe import probe
 from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen, ZoneMount
 from rolewall.sandbox.relay import Relay, relay_listens
-from rolewall.sandbox.streams import Collector, Feeder, Forwarder, register
+from rolewall.sandbox.running import (
+    KILL_SECONDS,
+    OUTPUT_LIMIT,
+    Command,
+    Streams,
+    run_command,
+)
 from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary, build_filter
 
 __all__ = ["Box", "Streams", "interrupt_all", "open_box"]
 
 HELLO_SECONDS = 30.0
-KILL_SECONDS = 60.0
-GRACE_SECONDS = 2.0
-DRAIN_SECONDS = 0.5
-OUTPUT_LIMIT = 1024 * 1024
-SINK_LIMIT = 64 * 1024 * 1024
-POLL_SECONDS = 0.2
 
 BASE_ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
@@ -50,15 +46,6 @@ BASE_ENVIRONMENT = {
     "PYTHONNOUSERSITE": "1",
     "PYTEST_ADDOPTS": "-p no:cacheprovider",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """Where a command's whole output goes, besides what is kept in memory."""
-
-    stdout: IO[bytes] | None = None
-    stderr: IO[bytes] | None = None
-    limit: int = SINK_LIMIT
 
 
 class Box:
@@ -83,12 +70,7 @@ class Box:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def _start(self, tap: Supervisor | None, watch: WatchSpec | None) -> None:
@@ -158,99 +140,23 @@ class Box:
         Raises:
             BoxError: the box itself broke.
         """
-        sinks = streams or Streams()
-        pipes = [self._pipe() for _ in range(3)]
-        (child_in, feed), (out, child_out), (err, child_err) = pipes
-        started = time.time()
-        try:
-            begun = self._channel.start(
-                list(argv),
-                cwd=cwd or self._home_directory(),
-                env=self.environment(env),
-                rlimits=self._launched.rlimits,
-                stdin=child_in,
-                stdout=child_out,
-                stderr=child_err,
-            )
-        except BaseException:
-            for descriptor in (feed, out, err):
-                os.close(descriptor)
-            raise
-        finally:
-            for descriptor in (child_in, child_out, child_err):
-                os.close(descriptor)
-        feeder = Feeder(feed, stdin) if isinstance(stdin, bytes) else Forwarder(feed, stdin)
-        collectors = (
-            Collector(out, output_limit, sinks.stdout, sinks.limit),
-            Collector(err, output_limit, sinks.stderr, sinks.limit),
+        command = Command(
+            argv=tuple(argv),
+            cwd=cwd or self._home_directory(),
+            env=self.environment(env),
+            stdin=stdin,
+            timeout=timeout,
+            output_limit=output_limit,
+            streams=streams or Streams(),
         )
-        try:
-            if isinstance(begun, NotStarted):
-                return _not_started(argv, begun, started, collectors)
-            deadline = None if timeout is None else time.monotonic() + timeout
-            code, why = self._wait(feeder, collectors, deadline)
-            for collector in collectors:
-                _drain(collector)
-        finally:
-            for one in (feeder, *collectors):
-                one.close()
-        return Completed(
-            tuple(argv),
-            code,
-            collectors[0].output(),
-            collectors[1].output(),
-            started,
-            time.time(),
-            timed_out=why == "timeout",
-            violation=why == "violation",
-        )
+        launched = self._launched
+        return run_command(self._channel, self.identity, launched.rlimits, command, self._violated)
+
+    def _violated(self) -> bool:
+        return self._watch is not None and self._watch.poll()
 
     def _home_directory(self) -> str:
         return "/workspace" if any(m.zone == "workspace" for m in self.spec.mounts) else "/"
-
-    def _pipe(self) -> tuple[int, int]:
-        """A pipe that the role may open again by /proc/self/fd, as shells do."""
-        pair = os.pipe2(os.O_CLOEXEC)
-        if os.geteuid() == 0:
-            for descriptor in pair:
-                os.fchown(descriptor, self.identity.role_uid, self.identity.role_gid)
-        return pair
-
-    def _wait(
-        self,
-        feeder: Feeder | Forwarder,
-        collectors: tuple[Collector, Collector],
-        deadline: float | None,
-    ) -> tuple[int, str]:
-        """The return code, and why the harness ended the command, if it did."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._channel.fileno(), selectors.EVENT_READ, None)
-            for one in (feeder, *collectors):
-                register(selector, one)
-            while True:
-                if self._watch and self._watch.poll():
-                    return self._end(), "violation"
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
-                    return self._end(), "timeout"
-                wait = POLL_SECONDS if self._watch or left is None else min(left, POLL_SECONDS)
-                for key, _ in selector.select(wait):
-                    if key.data is None:
-                        code = self._channel.poll_exit(0)
-                        if code is not None:
-                            return code, ""
-                    else:
-                        _serve(selector, key.data)
-
-    def _end(self) -> int:
-        """End the running command: politely, then by force, with all it started."""
-        with suppress(BoxError):
-            self._channel.signal(signal.SIGTERM)
-        code = self._channel.poll_exit(GRACE_SECONDS)
-        self._channel.kill_all(KILL_SECONDS)
-        if code is None:
-            code = self._channel.poll_exit(KILL_SECONDS)
-        return 128 + signal.SIGKILL if code is None else code
 
     def kill_all(self) -> int:
         """Kill every process of the role and see that none is left; how many there were.
@@ -300,38 +206,6 @@ def _untouched(mounts: Sequence[ZoneMount]) -> Iterator[None]:
     yield
     for path, status in before:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _serve(selector: selectors.BaseSelector, one: Collector | Feeder | Forwarder) -> None:
-    descriptor = one.descriptor
-    if isinstance(one, Collector):
-        one.read()
-    elif isinstance(one, Feeder):
-        one.write()
-    if not one.open:
-        selector.unregister(descriptor)
-
-
-def _drain(collector: Collector) -> None:
-    """What a command wrote just before it ended. A daemon may hold the pipe
-    open and write for ever, so there is an end to it."""
-    until = time.monotonic() + DRAIN_SECONDS
-    while collector.open and time.monotonic() < until and collector.read():
-        pass
-
-
-def _not_started(
-    argv: Sequence[str],
-    why: NotStarted,
-    started: float,
-    collectors: tuple[Collector, Collector],
-) -> Completed:
-    _drain(collectors[1])
-    note = f"rolewall: {argv[0]}: {why.reason}\n".encode()
-    stderr = type(collectors[1].output())(note, len(note), truncated=False)
-    return Completed(
-        tuple(argv), why.returncode, collectors[0].output(), stderr, started, time.time()
-    )
 
 
 def interrupt_all() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from rolewall.graders import wilson as wilson_score
+
 __all__ = [
     "Interval",
     "clustered_wilson",
@@ -53,13 +55,7 @@ def wilson(events: float, total: float, confidence: float = 0.95) -> Interval | 
     """
     if total <= 0:
         return None
-    z2 = z_value(confidence) ** 2
-    rate = events / total
-    centre = (rate + z2 / (2 * total)) / (1 + z2 / total)
-    half = math.sqrt(rate * (1 - rate) * z2 / total + (z2 / (2 * total)) ** 2) / (1 + z2 / total)
-    low = 0.0 if events <= 0 else max(0.0, centre - half)
-    high = 1.0 if events >= total else min(1.0, centre + half)
-    return Interval(low, high)
+    return Interval(*wilson_score(events, total, confidence))
 
 
 def size_needed(

@@ -1,0 +1,208 @@
+"""One command in a box, from its pipes to its end."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO
+
+from rolewall.errors import BoxError
+from rolewall.sandbox.channel import Channel, NotStarted
+from rolewall.sandbox.protocol import Completed, Output
+from rolewall.sandbox.streams import Collector, Feeder, Forwarder, register
+from rolewall.sandbox.uids import Identity
+
+__all__ = ["KILL_SECONDS", "OUTPUT_LIMIT", "Command", "Streams", "run_command"]
+
+KILL_SECONDS = 60.0
+GRACE_SECONDS = 2.0
+DRAIN_SECONDS = 0.5
+POLL_SECONDS = 0.2
+OUTPUT_LIMIT = 1024 * 1024
+SINK_LIMIT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where a command's whole output goes, besides what is kept in memory.
+
+    ``limit`` is how many bytes of each stream are handed on.
+    """
+
+    stdout: IO[bytes] | None = None
+    stderr: IO[bytes] | None = None
+    limit: int = SINK_LIMIT
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run, and how much of it: see ``Box.run``."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    stdin: bytes | int = b""
+    timeout: float | None = None
+    output_limit: int = OUTPUT_LIMIT
+    streams: Streams = field(default_factory=Streams)
+
+
+def run_command(
+    channel: Channel,
+    identity: Identity,
+    rlimits: Mapping[int, tuple[int, int]],
+    command: Command,
+    violated: Callable[[], bool],
+) -> Completed:
+    """Start ``command``, serve its pipes, and end it when its time is over or
+    ``violated`` says so.
+
+    Raises:
+        BoxError: the box broke, or this process is out of descriptors.
+    """
+    running = _Running(channel, identity, command)
+    try:
+        begun = running.start(rlimits)
+        if isinstance(begun, NotStarted):
+            return running.not_started(begun)
+        return running.completed(*running.wait(violated))
+    finally:
+        running.close()
+
+
+class _Running:
+    def __init__(self, channel: Channel, identity: Identity, command: Command) -> None:
+        self._channel = channel
+        self._command = command
+        self._started = time.time()
+        self._theirs: list[int] = []
+        ours: list[int] = []
+        try:
+            for _ in range(3):
+                reader, writer = _pipe(identity)
+                ours.append(reader)
+                self._theirs.append(writer)
+        except OSError as error:
+            for descriptor in (*ours, *self._theirs):
+                os.close(descriptor)
+            raise BoxError(f"no pipe can be made: {error.strerror}") from error
+        # The command reads its input and writes the other two.
+        ours[0], self._theirs[0] = self._theirs[0], ours[0]
+        given, limit, sinks = command.stdin, command.output_limit, command.streams
+        self._feeder = (
+            Feeder(ours[0], given) if isinstance(given, bytes) else Forwarder(ours[0], given)
+        )
+        self._out = Collector(ours[1], limit, sinks.stdout, sinks.limit)
+        self._err = Collector(ours[2], limit, sinks.stderr, sinks.limit)
+
+    def start(self, rlimits: Mapping[int, tuple[int, int]]) -> int | NotStarted:
+        stdin, stdout, stderr = self._theirs
+        try:
+            return self._channel.start(
+                self._command.argv,
+                cwd=self._command.cwd,
+                env=self._command.env,
+                rlimits=rlimits,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        finally:
+            for descriptor in self._theirs:
+                os.close(descriptor)
+
+    def wait(self, violated: Callable[[], bool]) -> tuple[int, str]:
+        """The return code, and why the harness ended the command, if it did."""
+        timeout = self._command.timeout
+        until = float("inf") if timeout is None else time.monotonic() + timeout
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._channel.fileno(), selectors.EVENT_READ, None)
+            for one in (self._feeder, self._out, self._err):
+                register(selector, one)
+            while True:
+                if violated():
+                    return self._end(), "violation"
+                left = until - time.monotonic()
+                if left <= 0:
+                    return self._end(), "timeout"
+                for key, _ in selector.select(min(left, POLL_SECONDS)):
+                    if key.data is not None:
+                        _serve(selector, key.data)
+                    elif (code := self._channel.poll_exit(0)) is not None:
+                        return code, ""
+
+    def _end(self) -> int:
+        """End the running command: politely, then by force, with all it started."""
+        with suppress(BoxError):
+            self._channel.signal(signal.SIGTERM)
+        code = self._channel.poll_exit(GRACE_SECONDS)
+        self._channel.kill_all(KILL_SECONDS)
+        if code is None:
+            code = self._channel.poll_exit(KILL_SECONDS)
+        return 128 + signal.SIGKILL if code is None else code
+
+    def completed(self, code: int, why: str) -> Completed:
+        _drain(self._out)
+        _drain(self._err)
+        return Completed(
+            self._command.argv,
+            code,
+            self._out.output(),
+            self._err.output(),
+            self._started,
+            time.time(),
+            timed_out=why == "timeout",
+            violation=why == "violation",
+        )
+
+    def not_started(self, why: NotStarted) -> Completed:
+        """As a shell would have it: a code, and a line on standard error."""
+        note = f"rolewall: {self._command.argv[0]}: {why.reason}\n".encode(
+            "utf-8", "surrogateescape"
+        )
+        if self._command.streams.stderr:
+            self._command.streams.stderr.write(note)
+        return Completed(
+            self._command.argv,
+            why.returncode,
+            self._out.output(),
+            Output(note, len(note), truncated=False),
+            self._started,
+            time.time(),
+        )
+
+    def close(self) -> None:
+        for one in (self._feeder, self._out, self._err):
+            one.close()
+
+
+def _pipe(identity: Identity) -> tuple[int, int]:
+    """A pipe that the role may open again by /proc/self/fd, as shells do."""
+    pair = os.pipe2(os.O_CLOEXEC)
+    if os.geteuid() == 0:
+        for descriptor in pair:
+            os.fchown(descriptor, identity.role_uid, identity.role_gid)
+    return pair
+
+
+def _serve(selector: selectors.BaseSelector, one: Collector | Feeder) -> None:
+    descriptor = one.descriptor
+    if isinstance(one, Collector):
+        one.read()
+    else:
+        one.write()
+    if not one.open:
+        selector.unregister(descriptor)
+
+
+def _drain(collector: Collector) -> None:
+    """What a command wrote just before it ended. A daemon may hold the pipe
+    open and write for ever, so there is an end to it."""
+    until = time.monotonic() + DRAIN_SECONDS
+    while collector.open and time.monotonic() < until and collector.read():
+        pass
