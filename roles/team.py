@@ -120,6 +120,8 @@ def load_team(path: Path) -> Team:
             nothing starts with a team that cannot be run to its end.
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise TeamError("does not exist", place=str(path), expected="a team file")
     with Root(path.parent, TeamError) as root:
         place = root.place(path.name)
         data = root.read(path.name, MAX_TEXT)

@@ -100,6 +100,8 @@ def _explain(item: Any, model: type[BaseModel] | None) -> tuple[str, object, str
         return "unknown key", str(location[-1]), f"one of {', '.join(known)}" if known else None
     if kind == "missing":
         return "missing", None, "a value"
+    if kind in ("model_type", "dict_type"):
+        return "not acceptable", shorten(item["input"]), "a mapping of keys to values"
     text = item["msg"]
     plain = isinstance(item["input"], bool | int | float)
     got: object = item["input"] if plain else shorten(item["input"])
