@@ -241,8 +241,13 @@ def open_box(
     try:
         box._start(tap, watch)
         box._confirm()
-    except BaseException:
+    except BaseException as error:
+        words = launched.complaint() if isinstance(error, BoxError) else ""
         with suppress(InfrastructureError):
             box.close()
+        if words:
+            raise BoxError(
+                f"{backend.name}: {words}", hint="`rolewall doctor` tells more"
+            ) from error
         raise
     return box

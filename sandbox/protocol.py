@@ -159,6 +159,9 @@ class Launched(Protocol):
         """Called once with init's pid (in the harness's pid namespace), before any
         command runs: the place to put it under limits."""
 
+    def complaint(self) -> str:
+        """Why the box broke, in the backend's words; empty when it has none."""
+
     def close(self) -> None:
         """Remove the box and all it used. Safe to call twice; raises BoxError only
         when something is left behind."""

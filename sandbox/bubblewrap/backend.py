@@ -7,7 +7,6 @@ import resource
 import socket
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import IO
 
 from rolewall.errors import BackendUnavailable, BoxError, InputError
@@ -24,6 +23,7 @@ from rolewall.sandbox.uids import Identity, lease
 __all__ = ["BubblewrapBackend", "BubblewrapBox"]
 
 END_SECONDS = 10.0
+COMPLAINT_SECONDS = 2.0
 MEBIBYTE = 1024 * 1024
 
 
@@ -109,10 +109,12 @@ class BubblewrapBox:
             self._group.admit(pid)
 
     def complaint(self) -> str:
-        """What bubblewrap said on standard error. Only after it has failed."""
+        """What bubblewrap said on standard error, once it has ended."""
         stream: IO[bytes] | None = self._process.stderr
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(2)
+        try:
+            self._process.wait(COMPLAINT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return ""
         return stream.read().decode("utf-8", "replace").strip() if stream else ""
 
     def close(self) -> None:

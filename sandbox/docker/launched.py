@@ -55,6 +55,10 @@ class DockerBox:
             raise BoxError("init is not in the container that was started", got=f"pid {pid}")
         self._limits.update(check_limits(groups, self._plan.spec))
 
+    def complaint(self) -> str:
+        """The engine keeps no output of a box: there is nothing to add."""
+        return ""
+
     def close(self) -> None:
         """Remove the container, its files and its users. Safe to call twice.
 
