@@ -144,7 +144,7 @@ def clean_kits() -> list[str]:
     removed = []
     for path in _parent().iterdir():
         owner = Owner.parse(path.name)
-        if owner and not owner.alive():
+        if owner and owner.dead():
             shutil.rmtree(path, ignore_errors=True)
             removed.append(f"kit {path.name}")
     return removed

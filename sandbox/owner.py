@@ -1,15 +1,19 @@
 """Who made a thing that may outlive its maker: kits, containers, groups.
 
-A pid alone is reused; with the start time it names one process for good.
+A pid alone is reused; with the start time it names one process for good, and
+with its pid namespace it says who can tell whether that process lives.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["Owner", "new_name", "start_ticks"]
+__all__ = ["Owner", "new_name", "pid_namespace", "start_ticks"]
+
+NAME = re.compile(r"rolewall-(\d+)-(\d+)-(\d+)-[0-9a-f]+\Z")
 
 
 def start_ticks(pid: int) -> int | None:
@@ -22,28 +26,35 @@ def start_ticks(pid: int) -> int | None:
     return int(text[text.rindex(b")") + 2 :].split()[19])
 
 
+def pid_namespace() -> int:
+    """The number of this process's pid namespace."""
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
+    """A harness: its pid namespace, its pid there and when it started, in clock ticks."""
+
+    namespace: int
     pid: int
     started: int
 
     @classmethod
     def me(cls) -> Owner:
-        return cls(os.getpid(), start_ticks(os.getpid()) or 0)
+        return cls(pid_namespace(), os.getpid(), start_ticks(os.getpid()) or 0)
 
     @classmethod
     def parse(cls, name: str) -> Owner | None:
         """The owner named by ``new_name``'s result, None when it is no such name."""
-        parts = name.split("-")
-        if len(parts) != 4 or parts[0] != "rolewall" or not (parts[1] + parts[2]).isdigit():
-            return None
-        return cls(int(parts[1]), int(parts[2]))
+        match = NAME.match(name)
+        return cls(*map(int, match.groups())) if match else None
 
-    def alive(self) -> bool:
-        return start_ticks(self.pid) == self.started
+    def dead(self) -> bool:
+        """Whether it is known to be gone: of another pid namespace nothing is known."""
+        return self.namespace == pid_namespace() and start_ticks(self.pid) != self.started
 
 
 def new_name() -> str:
-    """A unique name that tells its owner: ``rolewall-PID-STARTED-RANDOM``."""
+    """A unique name that tells its owner: ``rolewall-NAMESPACE-PID-STARTED-RANDOM``."""
     me = Owner.me()
-    return f"rolewall-{me.pid}-{me.started}-{secrets.token_hex(5)}"
+    return f"rolewall-{me.namespace}-{me.pid}-{me.started}-{secrets.token_hex(5)}"

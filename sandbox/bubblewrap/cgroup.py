@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from rolewall.errors import BoxError
 from rolewall.policies import Limits
 from rolewall.sandbox.owner import Owner, new_name
 
@@ -46,9 +47,18 @@ class ControlGroup:
         return cls(made)
 
     def admit(self, pid: int) -> None:
-        """Put a process, and all it will start, into the group."""
+        """Put a process, and all it will start, into the group.
+
+        Raises:
+            BoxError: the kernel refused.
+        """
         for directory in self._directories:
-            (directory / "cgroup.procs").write_text(str(pid))
+            try:
+                (directory / "cgroup.procs").write_text(str(pid))
+            except OSError as error:
+                raise BoxError(
+                    f"a box cannot be put under its limits: {error.strerror}", place=str(directory)
+                ) from error
 
     def remove(self) -> None:
         """Remove the group, waiting a moment for the kernel to reap its processes."""
@@ -107,7 +117,7 @@ def clean_groups() -> list[str]:
     for parent in [p / "rolewall" for p in parents if (p / "rolewall").is_dir()]:
         for directory in parent.iterdir():
             owner = Owner.parse(directory.name)
-            if directory.is_dir() and owner and not owner.alive():
+            if directory.is_dir() and owner and owner.dead():
                 with suppress(OSError):
                     directory.rmdir()
                     removed.append(f"control group {directory}")

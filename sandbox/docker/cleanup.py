@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolewall.errors import BackendUnavailable, BoxError
-from rolewall.sandbox.docker.container import LABEL, pid_namespace
+from rolewall.sandbox.docker.container import LABEL
 from rolewall.sandbox.docker.engine import Engine, find_engine
 from rolewall.sandbox.docker.failure import is_being_removed
 from rolewall.sandbox.owner import Owner
@@ -47,7 +47,7 @@ def clean() -> list[str]:
     except BackendUnavailable:
         return []
     try:
-        return [_removed(engine, found) for found in _ours(engine) if not _alive(found)]
+        return [_removed(engine, found) for found in _ours(engine) if _dead(found)]
     finally:
         engine.close()
 
@@ -61,15 +61,13 @@ def _ours(engine: Engine) -> list[Mapping[str, Any]]:
     return list(found)
 
 
-def _alive(container: Mapping[str, Any]) -> bool:
-    """Whether the harness lives. What cannot be told is left alone."""
+def _dead(container: Mapping[str, Any]) -> bool:
+    """Whether the harness is known to be gone. What cannot be told is left alone."""
     labels = container.get("Labels") or {}
-    pid, started = labels.get(f"{LABEL}.pid", ""), labels.get(f"{LABEL}.started", "")
-    if labels.get(f"{LABEL}.pidns") != pid_namespace():
-        return True
-    if not (pid.isdecimal() and started.isdecimal()):
-        return True
-    return Owner(int(pid), int(started)).alive()
+    numbers = [labels.get(f"{LABEL}.{name}", "") for name in ("pidns", "pid", "started")]
+    if not all(number.isdecimal() for number in numbers):
+        return False
+    return Owner(*map(int, numbers)).dead()
 
 
 def _removed(engine: Engine, container: Mapping[str, Any]) -> str:

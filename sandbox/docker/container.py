@@ -23,7 +23,6 @@ __all__ = [
     "Plan",
     "configuration",
     "labels",
-    "pid_namespace",
     "private_megabytes",
 ]
 
@@ -64,11 +63,6 @@ def private_megabytes(spec: BoxSpec) -> int:
     return max(1, wanted)
 
 
-def pid_namespace() -> str:
-    """What the harness's pid is a number of: a pid of elsewhere says nothing here."""
-    return str(os.stat("/proc/self/ns/pid").st_ino)
-
-
 def labels(run: str, label: str) -> dict[str, str]:
     """What tells whose a container is, and whether its harness still lives."""
     me = Owner.me()
@@ -78,7 +72,7 @@ def labels(run: str, label: str) -> dict[str, str]:
         f"{LABEL}.owner": str(os.geteuid()),
         f"{LABEL}.pid": str(me.pid),
         f"{LABEL}.started": str(me.started),
-        f"{LABEL}.pidns": pid_namespace(),
+        f"{LABEL}.pidns": str(me.namespace),
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from rolewall.sandbox.bubblewrap import find_bwrap
 from rolewall.sandbox.channel import Channel, NotStarted
 from rolewall.sandbox.init import init_path
 
@@ -122,8 +123,7 @@ def layout(binary: Path) -> list[str]:
 
 def command(mode: str, binary: Path, control: int) -> tuple[list[str], int]:
     """The command line that starts the box, and the uid its role has."""
-    bwrap = shutil.which("bwrap")
-    assert bwrap, "the bubblewrap marker is set without a bwrap"
+    bwrap = str(find_bwrap())
     serve = ["/rolewall/init", "serve", "--control", f"fd:{control}"]
     if mode == "root":
         caps = [w for c in ("SETUID", "SETGID", "KILL") for w in ("--cap-add", f"CAP_{c}")]

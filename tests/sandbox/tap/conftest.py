@@ -15,6 +15,7 @@ import pytest
 
 from rolewall.errors import TapError
 from rolewall.policies import Access, Attempt, View, ViewZone, read_ledger
+from rolewall.sandbox.bubblewrap import find_bwrap
 from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary, build_filter
 
 INSIDE = Path(__file__).with_name("inside.py").read_text()
@@ -100,7 +101,7 @@ def fill(folder: Path) -> None:
 def command(folder: Path, writable: bool, control: int) -> list[str]:
     bind = "--bind" if writable else "--ro-bind"
     return [
-        "bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent",
+        str(find_bwrap()), "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent",
         "--ro-bind", "/usr", "/usr", "--ro-bind", sys.base_prefix, "/python",
         "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
         "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
