@@ -5,10 +5,10 @@ from __future__ import annotations
 if __name__ != "rolewall.graders":
     raise ImportError(f"import this as rolewall.graders, not as {__name__}")
 
-from rolewall.graders.accounting import GRADES, VERDICTS, Accounting, Rate, account, wilson
+from rolewall.graders.accounting import GRADES, VERDICTS, Accounting, Rate, Verdict, account, wilson
 from rolewall.graders.attestation import write_attestation
 from rolewall.graders.grading import grade
-from rolewall.graders.protocol import GradeTask, Grading, Submitted
+from rolewall.graders.protocol import Finding, Grade, GradeTask, Grading, Submitted
 from rolewall.graders.spec import (
     CommandSpec,
     GraderSpec,
@@ -23,6 +23,8 @@ __all__ = [
     "VERDICTS",
     "Accounting",
     "CommandSpec",
+    "Finding",
+    "Grade",
     "GradeTask",
     "GraderSpec",
     "Grading",
@@ -31,6 +33,7 @@ __all__ = [
     "ScriptSpec",
     "Submitted",
     "Trust",
+    "Verdict",
     "account",
     "grade",
     "parse_grader",

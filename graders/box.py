@@ -7,16 +7,16 @@ grader that runs the work only so may be declared ``outside``.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rolewall.errors import InfrastructureError
 from rolewall.graders.protocol import GradeTask
 from rolewall.graders.stage import Room
 from rolewall.policies import Limits
-from rolewall.roles import CHECK_SOCKET, CheckService
-from rolewall.sandbox import Backend, Box, BoxSpec, ZoneMount, copy_tree, open_box
+from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService
+from rolewall.sandbox import Backend, Box, BoxSpec, ZoneMount, copy_tree, make_directory, open_box
 
 __all__ = ["grade_box", "grade_spec", "work_spec"]
 
@@ -70,29 +70,22 @@ def grade_box(
         InfrastructureError: it could not be made, or a work box could not: what the
             grader concluded from that says nothing of the work.
     """
-    made = 0
-    failures: list[InfrastructureError] = []
 
-    def snapshot() -> Path:
-        nonlocal made
-        made += 1
-        copy = room.copies / str(made)
-        copy.mkdir()
+    def snapshot() -> CheckCopy:
+        copy = room.copies / secrets.token_hex(8)
+        make_directory(copy)
         copy_tree(room.work, copy)
-        return copy
+        return CheckCopy(copy)
 
     def open_check(copy: Path) -> Box:
-        try:
-            return open_box(backend, work_spec(copy, task))
-        except InfrastructureError as error:
-            failures.append(error)
-            raise
+        return open_box(backend, work_spec(copy, task))
 
     with open_box(backend, grade_spec(room, task, files)) as box:
         service = CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, task.seconds)
         try:
             yield box
-            if failures:
-                raise failures[0]
+            box.kill_all()
         finally:
             service.close()
+        if service.trouble:
+            raise service.trouble

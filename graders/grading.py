@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rolewall.errors import BoxError
 from rolewall.graders.box import grade_box
 from rolewall.graders.command import CommandGrader
 from rolewall.graders.outcome import ended_badly
@@ -58,12 +59,28 @@ def grade(
     """
     began = time.monotonic()
     judge = make_grader(grader, task.files)
-    found = _attempt(judge, task, given, backend, scratch / "work")
+    found = _twice(judge, task, given, backend, scratch)
     if found.grade == "error":
         first = _attempt(judge, task, Submitted(start()), backend, scratch / "start")
         found = _blame(found, first)
     seconds = time.monotonic() - began
     return Grading(found.grade, judge.trust, found.why, found.score, seconds, found.details)
+
+
+def _twice(
+    judge: Grader, task: GradeTask, given: Submitted, backend: Backend, scratch: Path
+) -> Finding:
+    """Grade the work; once more if its box breaks. Work that breaks two boxes could
+    not be judged, like work that breaks the grader: the start state tells whose fault
+    that is, and a machine that can make no box fails there too."""
+    try:
+        return _attempt(judge, task, given, backend, scratch / "work")
+    except BoxError:
+        again = scratch / "again"
+    try:
+        return _attempt(judge, task, given, backend, again)
+    except BoxError as error:
+        return Finding("error", f"the grade box broke twice: {error.message}")
 
 
 def _blame(found: Finding, first: Finding) -> Finding:

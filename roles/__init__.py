@@ -6,7 +6,7 @@ if __name__ != "rolewall.roles":
     raise ImportError(f"import this as rolewall.roles, not as {__name__}")
 
 from rolewall.roles.acting import HANDOFF_ZONES, Acted, Turn, act
-from rolewall.roles.check import CHECK_SOCKET, CheckService, check_spec
+from rolewall.roles.check import CHECK_SOCKET, CheckCopy, CheckRun, CheckService, check_spec
 from rolewall.roles.handoff import (
     MAX_HANDOFF,
     Artifact,
@@ -17,10 +17,11 @@ from rolewall.roles.handoff import (
     parse_handoff,
     read_handoff,
 )
-from rolewall.roles.isolation import claim_seen, runs_work
+from rolewall.roles.isolation import Execution, claim_seen, runs_work
 from rolewall.roles.prompt import TaskFacts, render_prompt
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.seal import (
+    MAX_SEALED,
     Evidence,
     Seal,
     SealedHandoff,
@@ -36,16 +37,20 @@ __all__ = [
     "CHECK_SOCKET",
     "HANDOFF_ZONES",
     "MAX_HANDOFF",
+    "MAX_SEALED",
     "MAX_VERDICT",
     "Acted",
     "Agent",
     "Artifact",
     "Check",
+    "CheckCopy",
+    "CheckRun",
     "CheckService",
     "Collected",
     "CommandAgent",
     "Condition",
     "Evidence",
+    "Execution",
     "Handoff",
     "ParsedVerdict",
     "Script",

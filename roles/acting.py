@@ -22,7 +22,7 @@ from rolewall.sandbox import Box, Completed, Output, Streams
 
 __all__ = ["Acted", "Turn", "act"]
 
-Outcome = Literal["done", "failed", "timeout", "violation"]
+Outcome = Literal["done", "failed", "timeout", "violation", "disk"]
 OWN_STEP_SECONDS = 30.0
 HANDOFF_ZONES = {"planner": "plan", "executor": "report", "verifier": "feedback"}
 
@@ -157,8 +157,8 @@ class _Script(_Player):
             if done.timed_out and self.left <= 0:
                 self.acted.outcome = "timeout"
                 return self.acted
-            if done.violation:
-                self.acted.outcome = "violation"
+            if done.violation or done.disk_full:
+                self.acted.outcome = _outcome(done)
                 return self.acted
             if done.returncode != 0 and step.stop_on_failure:
                 break
@@ -219,6 +219,8 @@ class _Script(_Player):
 def _outcome(done: Completed) -> Outcome:
     if done.violation:
         return "violation"
+    if done.disk_full:
+        return "disk"
     if done.timed_out:
         return "timeout"
     return "done" if done.returncode == 0 else "failed"

@@ -8,22 +8,37 @@ neither specification, verdict, nonce nor the agent's home.
 from __future__ import annotations
 
 import socket
-import struct
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.errors import BoxError, InfrastructureError
-from rolewall.sandbox import Box, BoxSpec, Completed, Listen, ZoneMount
+from rolewall.roles.checkwire import (
+    ConnectionLost,
+    Request,
+    read_request,
+    send_message,
+    send_result,
+)
+from rolewall.sandbox import Box, BoxSpec, Completed, Listen, ZoneMount, remove_tree
 
-__all__ = ["CHECK_SOCKET", "CheckRun", "CheckService"]
+__all__ = ["CHECK_SOCKET", "CheckCopy", "CheckRun", "CheckService", "check_spec"]
 
 CHECK_SOCKET = Listen("abstract", "rolewall-check")
-FRAME_LIMIT = 256 * 1024
 OUTPUT_LIMIT = 4 * 1024 * 1024
-SEND_CHUNK = 64 * 1024
+MOST_RUNS = 500
+JOIN_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCopy:
+    """A private copy of the workspace, and what is not in it."""
+
+    path: Path
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +52,25 @@ class CheckRun:
 
 
 class CheckService:
-    """Answers ``rolewall-check`` for one verifier phase, one command at a time.
+    """Answers ``rolewall-check`` for one phase, one command at a time.
 
     Args:
-        listener: the listening socket that init opened in the verifier's box.
-        snapshot: makes a private copy of the workspace as it is, and returns it.
+        listener: the listening socket that init opened in the caller's box.
+        snapshot: makes a private copy of the workspace as it is; the service removes it.
         open_check: opens a check box over that copy.
-        seconds: the longest a command may take.
+        seconds: how long all commands together may take.
 
-    ``trouble`` is what kept a command from running that was no fault of the
-    verifier's: whoever serves must look at it, since the verifier was told only
-    that the command failed.
+    Attributes:
+        runs: the commands that ran.
+        trouble: what kept a command from running that was no fault of the
+            caller's. Whoever serves must look at it after ``close``: the caller
+            was told only that its command failed.
     """
 
     def __init__(
         self,
         listener: int,
-        snapshot: Callable[[], Path],
+        snapshot: Callable[[], CheckCopy],
         open_check: Callable[[Path], Box],
         seconds: float,
     ) -> None:
@@ -62,10 +79,12 @@ class CheckService:
         self._socket = socket.socket(fileno=listener)
         self._snapshot = snapshot
         self._open = open_check
-        self._seconds = seconds
-        self._thread = threading.Thread(target=self._serve, name="rolewall-check", daemon=True)
-        self._box: Box | None = None
+        self._until = time.monotonic() + seconds
+        self._lock = threading.Lock()
         self._closed = False
+        self._connection: socket.socket | None = None
+        self._box: Box | None = None
+        self._thread = threading.Thread(target=self._serve, name="rolewall-check", daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:
@@ -74,56 +93,90 @@ class CheckService:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            with connection, suppress(OSError):
-                connection.settimeout(self._seconds)
+            with connection, suppress(ConnectionLost):
+                self._connection = connection
                 self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
         try:
-            cwd, argv = _request(connection)
+            request = read_request(connection)
         except ValueError as error:
-            _send(connection, b"M", str(error).encode())
-            return
+            return send_message(connection, str(error))
+        left = self._until - time.monotonic()
+        if left <= 0 or len(self.runs) >= MOST_RUNS:
+            return send_message(connection, "no further command in this phase")
+        copy = result = None
         try:
-            result = self._run(cwd, argv)
-        except InfrastructureError as error:
-            if not self._closed:
-                self.trouble = self.trouble or error
-            _send(connection, b"M", b"the check box failed; the phase will not count")
-            return
-        _reply(connection, result)
+            copy = self._snapshot()
+            result = self._run(request, copy.path, left)
+        except Exception as error:
+            self._note(error)
+        finally:
+            if copy is not None:
+                self._remove(copy.path)
+        if result is None:
+            return send_message(connection, "the check box failed; this phase will not count")
+        for name in copy.left_out if copy else ():
+            send_message(connection, f"not in the copy: {name}")
+        return send_result(connection, result)
 
-    def _run(self, cwd: str, argv: Sequence[str]) -> Completed:
-        with self._open(self._snapshot()) as box:
-            self._box = box
-            if self._closed:
-                raise BoxError("the phase is over")
-            result = box.run(argv, cwd=cwd, timeout=self._seconds, output_limit=OUTPUT_LIMIT)
+    def _run(self, request: Request, copy: Path, seconds: float) -> Completed:
+        with self._open(copy) as box:
+            with self._lock:
+                if self._closed:
+                    raise BoxError("the phase is over")
+                self._box = box
+            result = box.run(
+                request.argv, cwd=request.cwd, timeout=seconds, output_limit=OUTPUT_LIMIT
+            )
             box.kill_all()
             box.finish()
         self.runs.append(CheckRun(result.argv, result.returncode, result.started, result.ended))
         return result
 
+    def _remove(self, copy: Path) -> None:
+        try:
+            remove_tree(copy)
+        except InfrastructureError as error:
+            self._note(error)
+
+    def _note(self, error: Exception) -> None:
+        """Whatever is not the caller's fault must not become its verdict."""
+        if self._closed or self.trouble:
+            return
+        if not isinstance(error, InfrastructureError):
+            error = BoxError(f"a check box failed: {type(error).__name__}: {error}")
+        self.trouble = error
+
     def close(self) -> None:
-        """Take no further command and end the one that runs."""
-        self._closed = True
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        """Take no further command and end the one that runs. Safe to call twice.
+
+        Raises:
+            BoxError: the one that ran did not end.
+        """
+        with self._lock:
+            self._closed = True
+            box = self._box
+        for one in (self._socket, self._connection):
+            if one is not None:
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        if self._box:
-            self._box.interrupt()
-        self._thread.join()
+        if box:
+            box.interrupt()
+        self._thread.join(JOIN_SECONDS)
+        if self._thread.is_alive():
+            raise BoxError("a check box did not end", got=f"{JOIN_SECONDS:g} s")
 
 
 def check_spec(base: BoxSpec, copy: Path) -> BoxSpec:
     """The check box that belongs to a verifier's box ``base``."""
-    files = {name: data for name, data in base.files.items() if name.startswith("agents/")}
-    hidden = [m.zone for m in base.mounts if m.zone != "workspace"]
     return BoxSpec(
         label="check",
         mounts=(ZoneMount("workspace", copy, writable=True),),
-        absent=(*base.absent, *hidden),
-        files=files,
+        absent=(*base.absent, *(m.zone for m in base.mounts if m.zone != "workspace")),
+        files=_agents(base.files),
+        programs=_agents(base.programs),
         image=base.image,
         limits=base.limits,
         tap=base.tap,
@@ -131,38 +184,5 @@ def check_spec(base: BoxSpec, copy: Path) -> BoxSpec:
     )
 
 
-def _request(connection: socket.socket) -> tuple[str, list[str]]:
-    size = struct.unpack("<I", _exactly(connection, 4))[0]
-    if size > FRAME_LIMIT:
-        raise ValueError(f"the command is too long: {size} bytes, at most {FRAME_LIMIT}")
-    fields = _exactly(connection, size).split(b"\0")
-    if len(fields) < 4 or not fields[1].isdigit() or len(fields) != int(fields[1]) + 3:
-        raise ValueError("not a request of rolewall-check")
-    words = [field.decode("utf-8", "surrogateescape") for field in fields]
-    cwd = words[0] if words[0].startswith("/workspace") else "/workspace"
-    return cwd, words[2:-1]
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = connection.recv(size - len(data))
-        if not piece:
-            raise ValueError("the request was cut off")
-        data += piece
-    return data
-
-
-def _reply(connection: socket.socket, result: Completed) -> None:
-    for kind, output in ((b"O", result.stdout), (b"E", result.stderr)):
-        for start in range(0, len(output.data), SEND_CHUNK):
-            _send(connection, kind, output.data[start : start + SEND_CHUNK])
-        if output.truncated:
-            _send(connection, b"M", f"output cut: {output.size} bytes in all".encode())
-    if result.timed_out:
-        _send(connection, b"M", b"the command took too long and was ended")
-    _send(connection, b"X", str(result.returncode).encode())
-
-
-def _send(connection: socket.socket, kind: bytes, data: bytes) -> None:
-    connection.sendall(kind + struct.pack("<I", len(data)) + data)
+def _agents(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {name: data for name, data in files.items() if name.startswith("agents/")}

@@ -1,77 +1,117 @@
 """Did a verifier run the work in the box that holds its verdict?
 
-Seen at execve, so it holds for whatever an agent is made of. The rule errs on
-the side of saying yes: a program of the workspace, a test runner, a build
-tool, or an interpreter that is handed anything but a file of the team's own.
+Judged by what was seen at execve, so it holds for whatever an agent is made of.
+The rule errs on the side of saying yes: an execution is innocent only if its
+program is the system's or the team's and is known to read and no more, or is an
+interpreter or shell on a script of the system's or the team's. What such a
+script does within its own process is the team's word.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import shlex
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-__all__ = ["claim_seen", "runs_work"]
+__all__ = ["Execution", "claim_seen", "runs_work"]
 
-RUNNERS = frozenset([
-    "pytest", "py.test", "tox", "nox", "make", "cmake", "ninja", "npm", "npx", "yarn", "pnpm",
-    "bun", "deno", "cargo", "go", "mvn", "gradle", "rake", "bundle", "ctest", "bazel", "ant",
-    "meson", "just",
-])  # fmt: skip
+SYSTEM = ("/usr/", "/bin/", "/sbin/")
+TEAM = "/rolewall/agents/"
+CHECK = "/rolewall/init"
 INTERPRETER = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia)[0-9.]*\Z")
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash"))
-TRUSTED = ("/rolewall/", "/usr/")
+# A shell can also run a file without an execve of its own, or have a program load one.
+SOURCING = re.compile(
+    r"(?:^|[\s;&|({`])(?:\.|source|eval)(?:\s|$)|(?:ENV|PRELOAD|PATH|OPT|OPTIONS|STARTUP)\s*="
+)
+READERS = frozenset([
+    "[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cksum", "cmp", "column",
+    "comm", "cp", "cut", "date", "dd", "df", "diff", "dirname", "du", "echo", "egrep", "env",
+    "expand", "expr", "false", "fgrep", "file", "find", "fold", "gawk", "git", "grep", "gunzip",
+    "gzip", "head", "hexdump", "hostname", "id", "install", "join", "jq", "less", "ln",
+    "locale", "ls", "mawk", "md5sum", "mkdir", "mkfifo", "mktemp", "more", "mv", "nl", "nproc",
+    "od", "paste", "patch", "printf", "pwd", "readlink", "realpath", "rg", "rm", "rmdir",
+    "sed", "seq", "sha1sum", "sha256sum", "sha512sum", "shuf", "sleep", "sort",
+    "split", "stat", "strings", "tac", "tail", "tar", "tee", "test", "timeout", "touch", "tr",
+    "tree", "true", "truncate", "uname", "uniq", "unzip", "wc", "which", "whoami", "xargs", "xxd",
+    "yes", "zcat",
+])  # fmt: skip
 
 
-def runs_work(argv: Sequence[str], cwd: str = "/workspace") -> bool:
-    """Whether this execution may have run code of the workspace."""
-    if not argv:
-        return True
-    program = posixpath.basename(argv[0])
-    if program == "rolewall-check":
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A program that was started: its file, and its arguments with its own name first."""
+
+    exe: str
+    argv: tuple[str, ...]
+
+
+def runs_work(execution: Execution) -> bool:
+    """Whether this execution may have run code of the workspace.
+
+    The program is known by its file: what it calls itself is its caller's word.
+    """
+    if execution.exe == CHECK:
         return False
-    if _within(argv[0], cwd) or program in RUNNERS:
-        return True
-    if INTERPRETER.match(program):
-        return not _own_script(argv[1:])
-    if program in SHELLS:
-        return _shell_script(argv[1:], cwd)
-    return False
-
-
-def _within(path: str, cwd: str) -> bool:
-    if "/" not in path:
-        return False
-    return posixpath.normpath(posixpath.join(cwd, path)).startswith("/workspace/")
+    name = posixpath.basename(execution.exe)
+    if not execution.exe.startswith((*SYSTEM, f"{sys.base_prefix}/")):
+        return not execution.exe.startswith(TEAM)
+    arguments = execution.argv[1:]
+    if name in SHELLS:
+        return not _innocent_shell(arguments)
+    if INTERPRETER.match(name):
+        return not _own_script(arguments)
+    if name in ("awk", "gawk", "mawk", "sed"):
+        return any(a in ("-f", "--file") or a.startswith("--file=") for a in arguments)
+    return name not in READERS
 
 
 def _own_script(arguments: Sequence[str]) -> bool:
-    """An interpreter that runs a file of the team's or of the system."""
+    """Whether an interpreter was given a script file of the team's."""
     for argument in arguments:
-        if argument in ("-m", "-c", "-e", "-"):
-            return False
-        if not argument.startswith("-"):
-            return posixpath.normpath(argument).startswith(TRUSTED)
+        if argument.startswith("-"):
+            if argument in ("-m", "-c", "-e", "-", "-r", "-p"):
+                return False
+            continue
+        return posixpath.normpath(argument).startswith(TEAM)
     return False
 
 
-def _shell_script(arguments: Sequence[str], cwd: str) -> bool:
-    """A shell that reads a script file of the workspace; what ``-c`` starts is seen itself."""
-    for argument in arguments:
-        if argument.startswith("-") and "c" in argument[1:]:
-            return False
-        if not argument.startswith(("-", "+")):
-            return not posixpath.normpath(posixpath.join(cwd, argument)).startswith(TRUSTED)
+def _innocent_shell(arguments: Sequence[str]) -> bool:
+    """A shell on a script of the team's, or on words that only start programs."""
+    for index, argument in enumerate(arguments):
+        if argument.startswith(("-", "+")):
+            if "c" in argument[1:] and not argument.startswith("--"):
+                words = arguments[index + 1 : index + 2]
+                return bool(words) and not SOURCING.search(words[0])
+            continue
+        return posixpath.normpath(argument).startswith(TEAM)
     return False
 
 
 def claim_seen(claim: str, executions: Iterable[Sequence[str]]) -> bool:
-    """Whether a command that a verifier claims was executed: as words, or by a shell's ``-c``."""
-    wanted = claim.split()
-    if not wanted:
+    """Whether a command that a verifier claims was executed: word for word, however it
+    quotes them, or as the words of a shell's ``-c``."""
+    wanted = [words for words in (claim.split(), _shell_words(claim)) if words]
+    return any(_is_claimed(claim, wanted, argv) for argv in executions)
+
+
+def _shell_words(claim: str) -> list[str]:
+    try:
+        return shlex.split(claim)
+    except ValueError:
+        return []
+
+
+def _is_claimed(claim: str, wanted: Sequence[list[str]], argv: Sequence[str]) -> bool:
+    if not argv or not wanted:
         return False
-    for argv in executions:
-        words = [posixpath.basename(argv[0]), *argv[1:]] if argv else []
-        if words == [posixpath.basename(wanted[0]), *wanted[1:]] or claim in argv:
-            return True
-    return False
+    name = posixpath.basename(argv[0])
+    if name in SHELLS and len(argv) > 2 and argv[1] == "-c" and argv[2].strip() == claim.strip():
+        return True
+    ran = [name, *argv[1:]]
+    plain = " ".join(ran).split()
+    return any([posixpath.basename(w[0]), *w[1:]] in (ran, plain) for w in wanted)

@@ -21,6 +21,7 @@ from rolewall.errors import RecordError
 from rolewall.roles.handoff import Collected, Parts, Sha256
 
 __all__ = [
+    "MAX_SEALED",
     "Evidence",
     "Seal",
     "SealedHandoff",

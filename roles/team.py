@@ -13,7 +13,7 @@ from rolewall._beneath import Root
 from rolewall._files import MAX_TEXT, load_yaml
 from rolewall._validate import validate
 from rolewall.errors import TeamError
-from rolewall.policies import HostPort, Limits, parse_host_port
+from rolewall.policies import ROLES, HostPort, Limits, parse_host_port
 from rolewall.roles.placeholders import expand
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.teamfile import AgentFile, TeamFile
@@ -105,6 +105,20 @@ class Team:
     def network(self) -> dict[str, tuple[HostPort, ...]]:
         """Destinations by role, for the policy."""
         return {role: agent.network for role, agent in self.agents.items() if agent.network}
+
+    def files_of(self, role: str) -> dict[str, bytes]:
+        """The files that ``role`` may see: all but other roles' scripts, and directories
+        beside the team file that bear another role's name."""
+        hidden = {
+            agent.path
+            for other, agent in self.agents.items()
+            if other != role and isinstance(agent, ScriptAgent)
+        } - {a.path for r, a in self.agents.items() if r == role and isinstance(a, ScriptAgent)}
+        return {
+            name: data
+            for name, data in self.contents.items()
+            if name not in hidden and name.partition("/")[0] not in set(ROLES) - {role}
+        }
 
     def files(self) -> Mapping[str, bytes]:
         """Every regular file beneath the team's directory by relative path, as it was when

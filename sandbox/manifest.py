@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -134,6 +134,22 @@ class Manifest:
         in place or taken away.
         """
         kept = (e if e.path else replace(e, mtime_ns=0) for e in self.entries if not is_git(e.path))
+        return Manifest(tuple(kept))
+
+    def with_git_of(self, other: Manifest) -> Manifest:
+        """The same with ``other``'s ``.git`` in the place of its own."""
+        kept = [e for e in self.entries if not is_git(e.path)]
+        return Manifest(sorted_entries(kept + [e for e in other.entries if is_git(e.path)]))
+
+    def without(self, unwanted: Callable[[str], bool]) -> Manifest:
+        """The same without the entries whose ``name`` is unwanted, and what lies below them."""
+        kept: list[Entry] = []
+        gone: set[bytes] = set()
+        for entry in self.entries:
+            if entry.path.rpartition(b"/")[0] in gone or (entry.path and unwanted(entry.name)):
+                gone.add(entry.path)
+            else:
+                kept.append(entry)
         return Manifest(tuple(kept))
 
     def lines(self) -> Iterator[bytes]:

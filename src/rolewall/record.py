@@ -60,7 +60,7 @@ class PhaseRecord(_Strict):
     round: int
     started: float
     ended: float
-    outcome: Literal["done", "blocked", "failed", "timeout", "violation"]
+    outcome: Literal["done", "blocked", "failed", "timeout", "violation", "disk"]
     returncode: int | None
     box: dict[str, Any] = Field(default_factory=dict)  # uids, limits and mechanism, probe result
     attempts: AttemptCounts = AttemptCounts()
@@ -70,6 +70,7 @@ class PhaseRecord(_Strict):
     changes: tuple[Change, ...] = ()
     handoff: str | None = None  # sha256 of the sealed handoff
     transcript: str | None = None  # path below the episode's directory
+    transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
 
 
 class GradeRecord(_Strict):

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rolewall.policies import Attempt, Outcome, is_cache
+from rolewall.policies import Attempt, Effect, Outcome, is_cache
 from rolewall.record import Change
 from rolewall.sandbox import Manifest, diff
 
 __all__ = ["changes_of_phase", "unattributed"]
+
+# What takes everything below a directory along.
+MOVING = frozenset((Effect.RENAME, Effect.UNLINK))
 
 
 def changes_of_phase(
@@ -40,20 +43,22 @@ def changes_of_phase(
 
 def unattributed(changes: Iterable[Change], attempts: Iterable[Attempt]) -> tuple[Change, ...]:
     """Cross-role changes that no allowed attempt of the phase accounts for."""
-    touched = {
-        path for attempt in attempts if attempt.outcome is Outcome.ALLOWED for path in attempt.paths
-    }
-    return tuple(c for c in changes if c.cross_role and not _accounted(c, touched))
+    allowed = [a for a in attempts if a.outcome is Outcome.ALLOWED]
+    touched = {path for attempt in allowed for path in attempt.paths}
+    moved = {path for attempt in allowed if attempt.effect in MOVING for path in attempt.paths}
+    return tuple(c for c in changes if c.cross_role and not _accounted(c, touched, moved))
 
 
-def _accounted(change: Change, touched: set[str]) -> bool:
+def _accounted(change: Change, touched: set[str], moved: set[str]) -> bool:
     """An attempt on the entry itself, on a directory above it (renamed, removed), or,
     for a directory's time alone, on an entry that came and went in it."""
     path = f"/{change.zone}" if change.path == "." else f"/{change.zone}/{change.path}"
     if change.what == ("mtime",) and any(t.rpartition("/")[0] == path for t in touched):
         return True
+    if path in touched:
+        return True
     while len(path) > 1:
-        if path in touched:
-            return True
         path = path.rpartition("/")[0]
+        if path in moved:
+            return True
     return False

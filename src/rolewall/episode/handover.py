@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from rolewall.episode.phase import Played
 from rolewall.episode.setting import Setting
@@ -11,8 +12,13 @@ from rolewall.episode.zones import Zones
 from rolewall.record import VerdictRecord
 from rolewall.roles import (
     HANDOFF_ZONES,
-    MAX_HANDOFF,
+    MAX_SEALED,
     MAX_VERDICT,
+    Agent,
+    Collected,
+    CommandAgent,
+    Execution,
+    ParsedVerdict,
     SealedHandoff,
     claim_seen,
     complete_and_seal,
@@ -25,6 +31,8 @@ from rolewall.rundir import write_atomic
 
 __all__ = ["Handovers", "verdict_of"]
 
+KEPT = "nothing new was handed over; this is the handoff of an earlier round"
+
 
 @dataclass
 class Handovers:
@@ -33,15 +41,17 @@ class Handovers:
     setting: Setting
     zones: Zones
     previous: str | None = None
+    _left: dict[str, tuple[bytes, Collected]] = field(default_factory=dict)
 
     def seal(self, played: Played) -> SealedHandoff:
         """Complete and seal what the role left, and put it in place for the next one."""
-        zone = HANDOFF_ZONES[played.role]
-        data = self.zones.read(zone, "handoff.json", MAX_HANDOFF)
+        role, index = played.place.role, played.place.index
+        zone = HANDOFF_ZONES[role]
+        collected = self._collect(zone)
         sealed = complete_and_seal(
-            read_handoff(data, f"{zone}/handoff.json"),
-            author=played.role,
-            phase=played.index,
+            collected,
+            author=role,
+            phase=index,
             time=time.time(),
             previous=self.previous,
             evidence=played.acted.evidence,
@@ -49,10 +59,21 @@ class Handovers:
         )
         self.previous = sealed.seal.sha256
         body = sealed_bytes(sealed)
+        self._left[zone] = (body, collected)
         self.zones.write(zone, "handoff.json", body)
-        name = f"{played.index:02}-{played.role}.json"
+        name = f"{played.place.name}.json"
         write_atomic(self.setting.directory / "handoffs" / name, body)
         return sealed
+
+    def _collect(self, zone: str) -> Collected:
+        """What the role left; the harness's own sealed file, left alone, is the role's
+        word of the round before."""
+        data = self.zones.read(zone, "handoff.json", MAX_SEALED)
+        if zone in self._left:
+            body, before = self._left[zone]
+            if data == body:
+                return Collected(before.handoff, (KEPT,))
+        return read_handoff(data, f"{zone}/handoff.json")
 
 
 def _digests(played: Played) -> dict[tuple[str, str], str]:
@@ -64,26 +85,44 @@ def _digests(played: Played) -> dict[tuple[str, str], str]:
     }
 
 
-def verdict_of(played: Played, zones: Zones) -> VerdictRecord:
+def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> VerdictRecord:
     """The verdict of a verifier's phase, with what its claims are worth."""
     parsed = read_verdict(zones.read("verdict", "verdict.json", MAX_VERDICT), played.nonce or "")
-    ran = [*played.executions, *played.checked]
-    seen_all = not played.summary.unrecorded
+    if played.acted.outcome == "violation":
+        parsed = ParsedVerdict("missing", "the phase was ended as a violation")
+    executions = _apart_from_the_agent(played.seen.executions, agent, task)
+    ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
-        round=played.round,
-        phase=played.index,
+        round=played.place.round,
+        phase=played.place.index,
         verdict=parsed.verdict,
         why=parsed.why,
-        isolated=not any(runs_work(argv) for argv in played.executions) and seen_all,
+        isolated=played.seen_whole and not any(map(runs_work, executions)),
         checks=tuple(check.model_dump(mode="json") for check in parsed.checks),
         claims=tuple(
-            {"command": claim, "seen": _seen(claim, ran, seen_all)} for claim in parsed.commands
+            {"command": claim, "seen": _seen(claim, ran, played)} for claim in parsed.commands
         ),
     )
 
 
-def _seen(claim: str, ran: list[tuple[str, ...]], seen_all: bool) -> str:
-    words = claim.removeprefix("rolewall-check").strip().removeprefix("--").strip()
-    if claim_seen(claim, ran) or claim_seen(words, ran):
+def _apart_from_the_agent(
+    executions: Sequence[Execution], agent: Agent, task: str
+) -> Sequence[Execution]:
+    """Without the first start of a command agent itself: it is the team's, whatever it is."""
+    if not isinstance(agent, CommandAgent) or not executions:
+        return executions
+    own = agent.argv(role="verifier", task=task)
+    first = executions[0].argv
+    return executions[1:] if first[: len(own)] == own else executions
+
+
+def _seen(claim: str, ran: list[tuple[str, ...]], played: Played) -> str:
+    words = claim.removeprefix("rolewall-check")
+    if words != claim:
+        inside = words.strip().removeprefix("--").strip()
+        found = claim_seen(inside, played.checked)
+    else:
+        found = claim_seen(claim, ran)
+    if found:
         return "yes"
-    return "no" if seen_all else "unknown"
+    return "no" if played.seen_whole else "unknown"

@@ -6,61 +6,68 @@ import dataclasses
 from pathlib import Path
 
 from rolewall.episode.setting import Setting
-from rolewall.graders import GradeTask, Submitted, grade, write_attestation
-from rolewall.record import GradeRecord, VerdictRecord
-from rolewall.sandbox import Manifest, export, make_directory, remove_tree
+from rolewall.episode.zones import Zones
+from rolewall.graders import GradeTask, Grading, Submitted, grade, write_attestation
+from rolewall.policies import is_cache
+from rolewall.record import GradeRecord
+from rolewall.sandbox import Manifest, make_directory, remove_tree
 from rolewall.tasks import stage_grader
 
 __all__ = ["Judge"]
 
 
 class Judge:
-    """Grades states of one episode's work; equal states are graded once."""
+    """Grades states of one episode's work; equal states are graded once.
 
-    def __init__(self, setting: Setting, start: Manifest) -> None:
+    Attributes:
+        seconds: time spent in graders so far.
+    """
+
+    def __init__(self, setting: Setting, zones: Zones, start: Manifest) -> None:
         self._setting = setting
+        self._zones = zones
         self._start = start
-        self._known: dict[tuple[str, bool], GradeRecord] = {}
-        self._count = 0
+        self._known: dict[tuple[str, str, bool], GradeRecord] = {}
         self.seconds = 0.0
 
-    def grade(self, work: Manifest, report: Manifest, verdict: VerdictRecord | None) -> GradeRecord:
-        """The grade of ``work``. What the verdict says has no part in it; that there
-        is one has, for graders that ask for an attestation.
+    def grade(self, work: Manifest, report: Manifest, *, attested: bool) -> GradeRecord:
+        """The grade of ``work``. What the verdict says has no part in it.
+
+        Args:
+            attested: whether there is a verdict. Graders that ask for an attestation
+                get one that approves, or none from a verifier that says nothing.
 
         Raises:
             InfrastructureError: the grade box failed.
         """
-        attested = verdict is not None and verdict.verdict != "missing"
-        key = (work.content_digest, attested)
+        judged = work.without(is_cache)
+        key = (judged.content_digest, report.content_digest, attested)
         if key not in self._known:
-            self._known[key] = self._grade(work, report, verdict if attested else None)
+            self._known[key] = self._grade(judged, report, attested)
         return self._known[key]
 
-    def _grade(
-        self, work: Manifest, report: Manifest, verdict: VerdictRecord | None
-    ) -> GradeRecord:
-        self._count += 1
-        scratch = self._setting.scratch / f"grade-{self._count}"
-        make_directory(scratch)
-        submission = self._new(scratch / "submission")
-        hidden = self._new(scratch / "hidden")
-        stage_grader(self._setting.task, hidden)
+    def _grade(self, work: Manifest, report: Manifest, attested: bool) -> GradeRecord:
+        scratch = self._new(self._setting.scratch / f"grade-{len(self._known)}")
+        missing = self._zones.copy(work, scratch / "work")
+        lost = [line for line in missing if "not kept" in line]
+        if lost:
+            # Judged as the whole it would be another piece of work than was handed in.
+            record = self._record(_too_large(self._setting, lost), work, missing)
+        else:
+            self._zones.copy(report, scratch / "report")
+            record = self._record(self._judge(scratch, attested), work, missing)
+        remove_tree(scratch)
+        return record
+
+    def _judge(self, scratch: Path, attested: bool) -> Grading:
         task = self._setting.task
-        if verdict is not None:
-            write_attestation(
-                submission,
-                "approve",
-                task=task.id,
-                run=self._setting.key,
-                checks=verdict.checks,
-            )
+        submission = self._new(scratch / "submission")
+        if attested:
+            write_attestation(submission, task=task.id, run=self._setting.key)
+        hidden = self._new(scratch / "hidden")
+        stage_grader(task, hidden)
         grading = grade(
-            Submitted(
-                self._copy(work, scratch / "final"),
-                submission,
-                self._copy(report, scratch / "handed-in"),
-            ),
+            Submitted(scratch / "work", submission, scratch / "report"),
             task.grader,
             GradeTask(
                 id=task.id,
@@ -73,17 +80,26 @@ class Judge:
             ),
             backend=self._setting.backend,
             scratch=self._new(scratch / "room"),
-            start=lambda: self._copy(self._start, scratch / "start"),
+            start=lambda: self._fresh(scratch / "start"),
         )
-        remove_tree(scratch)
         self.seconds += grading.seconds
-        return GradeRecord(**dataclasses.asdict(grading), manifest=work.content_digest)
+        return grading
+
+    def _record(self, grading: Grading, work: Manifest, left: tuple[str, ...]) -> GradeRecord:
+        fields = dataclasses.asdict(grading)
+        if left:
+            fields["details"] = {**fields["details"], "left_out": list(left)}
+        return GradeRecord(**fields, manifest=work.content_digest)
 
     def _new(self, path: Path) -> Path:
         make_directory(path)
         return path
 
-    def _copy(self, manifest: Manifest, into: Path) -> Path:
-        make_directory(into)
-        export(manifest, self._setting.store, into, git=True)
-        return into
+    def _fresh(self, path: Path) -> Path:
+        self._zones.copy(self._start, path)
+        return path
+
+
+def _too_large(setting: Setting, lost: list[str]) -> Grading:
+    why = f"the work cannot be judged whole: {'; '.join(lost[:5])}"
+    return Grading("fail", setting.task.grader.trust, why)

@@ -47,6 +47,7 @@ def run_episode(setting: Setting) -> EpisodeRecord:
             raise Interrupted("interrupted") from error
         episode.outcome.error = ErrorRecord(kind=type(error).__name__, message=str(error))
     record = make_record(setting, episode.outcome, started)
+    setting.store.flush()
     write_record(setting.directory, record)
     episode.remove()
     return record
@@ -83,6 +84,8 @@ class _Episode:
             last = round_ == self.setting.team.rounds
             if plan:
                 self._planner(round_)
+                if self.outcome.error:
+                    return
             blocked = self._executor(round_)
             plan = self.setting.team.replan
             if self.outcome.error:
@@ -115,9 +118,11 @@ class _Episode:
         self.zones.empty("verdict")
         self.zones.empty("feedback")
         played = self._play("verifier", round_)
-        verdict = verdict_of(played, self.zones)
+        agent = self.setting.team.agents["verifier"]
+        verdict = verdict_of(played, self.zones, agent, self.setting.task.id)
         self.outcome.verdicts.append(verdict)
-        self.outcome.states.append((played.before, played.after))
+        work = [m["workspace"].with_git_of(state) for m in (played.before, played.after)]
+        self.outcome.states.append((work[0], work[1], played.before["report"]))
         sealed = self._handovers.seal(played)
         self._add(played, sealed.status == "blocked", sealed.seal.sha256)
         restore_modes(workspace, modes)
@@ -128,6 +133,7 @@ class _Episode:
         if self.setting.stopping.is_set():
             raise BoxError("no further phase")
         index = len(self.outcome.phases)
+        self.zones.unlock()
         before = self.zones.take(self._last)
         place = Place(role, round_, self.setting.team.rounds, index)
         played = play(self.setting, self.zones, place, before)
@@ -139,7 +145,7 @@ class _Episode:
         word = "blocked" if blocked and outcome == "done" else outcome
         self.outcome.phases.append(played.record(word, seal))
         self.outcome.agent_seconds += played.acted.seconds
-        self._keep(f"{played.index:02}-{played.role}", played.after)
+        self._keep(played.place.name, played.after)
         self._alarm(self.outcome.phases[-1])
 
     def _alarm(self, phase: PhaseRecord) -> None:
@@ -160,14 +166,15 @@ class _Episode:
     def _grade(self) -> None:
         if self.outcome.error or not self.outcome.verdicts:
             return
-        judge = Judge(self.setting, self._start["workspace"])
+        judge = Judge(self.setting, self.zones, self._start["workspace"])
         graded = []
-        for verdict, (before, after) in zip(
+        for verdict, (before, after, report) in zip(
             self.outcome.verdicts, self.outcome.states, strict=True
         ):
+            said = verdict.verdict != "missing"
             grades = {
-                "grade_before": judge.grade(before["workspace"], before["report"], verdict),
-                "grade_after": judge.grade(after["workspace"], before["report"], verdict),
+                "grade_before": judge.grade(before, report, attested=said),
+                "grade_after": judge.grade(after, report, attested=said),
             }
             graded.append(verdict.model_copy(update=grades))
         self.outcome.verdicts = graded

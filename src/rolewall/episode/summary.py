@@ -20,18 +20,17 @@ from rolewall.sandbox import Manifest
 
 __all__ = ["Outcome", "make_record"]
 
-State = Mapping[str, Manifest]
-
 
 @dataclass
 class Outcome:
-    """What an episode has come to so far. ``states`` are the zones before and
-    after each verifier phase, beside ``verdicts``."""
+    """What an episode has come to so far. ``states`` are the work before and
+    after each verifier phase and the report, beside ``verdicts``; the work has the
+    executor's repository. ``start`` is the state of every zone at the beginning."""
 
     phases: list[PhaseRecord] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
-    states: list[tuple[State, State]] = field(default_factory=list)
-    start: State = field(default_factory=dict)
+    states: list[tuple[Manifest, Manifest, Manifest]] = field(default_factory=list)
+    start: Mapping[str, Manifest] = field(default_factory=dict)
     error: ErrorRecord | None = None
     agent_seconds: float = 0.0
     grader_seconds: float = 0.0

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from rolewall.policies import Policy
+from rolewall.policies import Policy, is_cache
 from rolewall.sandbox import (
     BlobStore,
     Manifest,
@@ -74,17 +74,37 @@ class Zones:
         known = previous or {}
         return {name: take(self.path(name), self._store, known.get(name)) for name in self.owners}
 
-    def snapshot(self, into: Path, previous: Manifest | None) -> Manifest:
-        """A private copy of the workspace as it is, in the new directory ``into``.
+    def snapshot(self, into: Path, previous: Manifest | None) -> tuple[str, ...]:
+        """A private copy of the workspace as it is, in the new directory ``into``;
+        what could not be copied, a line each.
 
         May be called while roles are alive; a file that changes meanwhile is
         copied in some state.
         """
-        manifest = take(self.path("workspace"), self._store, previous)
+        return self.copy(take(self.path("workspace"), self._store, previous), into)
+
+    def copy(self, manifest: Manifest, into: Path) -> tuple[str, ...]:
+        """Write a state into the new directory ``into``; what could not be copied, a line each.
+
+        Caches stay behind: a planted one would run in place of the source that
+        everybody reads. The copy's own directory can be used whatever mode a
+        role gave the zone's.
+        """
         with storage(into):
             into.mkdir(mode=0o755, parents=True)
-        export(manifest, self._store, into, git=True)
-        return manifest
+        left = export(manifest.without(is_cache), self._store, into, git=True)
+        with storage(into):
+            into.chmod(0o755)
+        return tuple(f"{found.name}: {found.why}" for found in left)
+
+    def unlock(self) -> None:
+        """Make every zone's own directory usable for its owner: a role may have
+        closed it, to have the next box fail."""
+        for name in self.owners:
+            with storage(self.path(name)):
+                mode = stat.S_IMODE(self.path(name).lstat().st_mode)
+                if mode & 0o700 != 0o700:
+                    self.path(name).chmod(mode | 0o700)
 
     def read(self, zone: str, name: str, most: int) -> bytes | None:
         """A regular file of a zone, None when there is none; one byte more than

@@ -1,0 +1,94 @@
+"""What ``rolewall-check`` and its service say to each other.
+
+A request is one frame: a length, then directory, number of arguments and
+arguments, each ended by NUL. An answer is a row of frames: a letter, a length,
+data; ``O`` output, ``E`` errors, ``M`` a message, ``X`` the exit code, last.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+from rolewall.sandbox import Completed
+
+__all__ = ["ConnectionLost", "Request", "read_request", "send_message", "send_result"]
+
+FRAME_LIMIT = 256 * 1024
+REQUEST_SECONDS = 10.0
+REPLY_SECONDS = 30.0
+CHUNK = 64 * 1024
+HOME = "/workspace"
+
+
+class ConnectionLost(Exception):
+    """The other side is gone, or takes too long. Nobody is left to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command to run in ``cwd``, a directory of the workspace."""
+
+    cwd: str
+    argv: tuple[str, ...]
+
+
+def read_request(connection: socket.socket) -> Request:
+    """The one request of a connection.
+
+    Raises:
+        ValueError: it is none; the message says why.
+        ConnectionLost: it did not arrive whole in ten seconds.
+    """
+    until = time.monotonic() + REQUEST_SECONDS
+    size = struct.unpack("<I", _exactly(connection, 4, until))[0]
+    if size > FRAME_LIMIT:
+        raise ValueError(f"the command is too long: {size} bytes, at most {FRAME_LIMIT}")
+    fields = _exactly(connection, size, until).split(b"\0")
+    if len(fields) < 4 or not fields[1].isdigit() or len(fields) != int(fields[1]) + 3:
+        raise ValueError("not a request of rolewall-check")
+    words = [field.decode("utf-8", "surrogateescape") for field in fields]
+    inside = words[0] == HOME or words[0].startswith(f"{HOME}/")
+    return Request(words[0] if inside else HOME, tuple(words[2:-1]))
+
+
+def send_message(connection: socket.socket, text: str) -> None:
+    """Tell the caller something that is no output of its command."""
+    _send(connection, b"M", text.encode("utf-8", "replace"), time.monotonic() + REPLY_SECONDS)
+
+
+def send_result(connection: socket.socket, result: Completed) -> None:
+    """Output, what was cut of it, and the exit code."""
+    until = time.monotonic() + REPLY_SECONDS
+    for kind, output in ((b"O", result.stdout), (b"E", result.stderr)):
+        for start in range(0, len(output.data), CHUNK):
+            _send(connection, kind, output.data[start : start + CHUNK], until)
+        if output.truncated:
+            _send(connection, b"M", f"output cut: {output.size} bytes in all".encode(), until)
+    if result.timed_out:
+        _send(connection, b"M", b"the command took too long and was ended", until)
+    _send(connection, b"X", str(result.returncode).encode(), until)
+
+
+def _exactly(connection: socket.socket, size: int, until: float) -> bytes:
+    data = b""
+    try:
+        while len(data) < size:
+            connection.settimeout(max(0.001, until - time.monotonic()))
+            piece = connection.recv(size - len(data))
+            if not piece:
+                raise ConnectionLost("cut off")
+            data += piece
+    except OSError as error:
+        raise ConnectionLost(str(error)) from error
+    return data
+
+
+def _send(connection: socket.socket, kind: bytes, data: bytes, until: float) -> None:
+    try:
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        connection.sendall(kind + struct.pack("<I", len(data)) + data)
+    except OSError as error:
+        raise ConnectionLost(str(error)) from error

@@ -1,0 +1,63 @@
+"""The boxes of one episode's roles, and the check box beside a verifier's."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from rolewall.episode.setting import Setting
+from rolewall.episode.zones import Zones
+from rolewall.library import box_spec
+from rolewall.policies import Access, Compiled, View, ViewZone
+from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService, Turn, check_spec
+from rolewall.sandbox import Box, BoxSpec, Manifest, WatchSpec, open_box
+
+__all__ = ["check_service", "role_spec"]
+
+
+def role_spec(
+    setting: Setting, zones: Zones, compiled: Compiled, turn: Turn, round_: int
+) -> BoxSpec:
+    """The box of one role for one turn: its zones, its prompt, the team's files."""
+    files = {"prompt.md": turn.prompt.encode()}
+    programs: dict[str, bytes] = {}
+    for name, data in setting.team.files_of(compiled.role).items():
+        kind = programs if name in setting.team.executables else files
+        kind[f"agents/{name}"] = data
+    return box_spec(
+        compiled,
+        zones.sources(mount.zone for mount in compiled.mounts),
+        image=setting.image,
+        files=files,
+        programs=programs,
+        listen=(CHECK_SOCKET,) if compiled.role == "verifier" else (),
+        env={
+            "ROLEWALL_ROLE": compiled.role,
+            "ROLEWALL_TASK": setting.task.id,
+            "ROLEWALL_ROUND": str(round_),
+            "ROLEWALL_SEED": str(setting.seed),
+        },
+    )
+
+
+def check_service(
+    setting: Setting, zones: Zones, box: Box, workspace: Manifest, phase: int, seconds: float
+) -> CheckService | None:
+    """The check box's service, for a box that asked for one.
+
+    ``workspace`` is a known state of the workspace, so that only what is new is read.
+    """
+    if CHECK_SOCKET not in box.listeners:
+        return None
+    view = View("check", (ViewZone("workspace", "check", Access.WRITE, private=True),))
+    watch = WatchSpec("check", phase, view, setting.directory / "audit.jsonl")
+
+    def snapshot() -> CheckCopy:
+        copy = setting.scratch / f"check-{phase}" / secrets.token_hex(8)
+        return CheckCopy(copy, zones.snapshot(copy, workspace))
+
+    def open_check(copy: Path) -> Box:
+        spec = check_spec(box.spec, copy)
+        return open_box(setting.backend, spec, tap=setting.supervisor, watch=watch)
+
+    return CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, seconds)

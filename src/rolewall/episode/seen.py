@@ -1,0 +1,40 @@
+"""What the ledger holds of one role's phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rolewall.errors import RecordError, TapError
+from rolewall.policies import Attempt, read_ledger
+from rolewall.roles import Execution
+
+__all__ = ["Seen", "read_seen"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Attempts recorded one by one, and programs started, oldest first."""
+
+    attempts: tuple[Attempt, ...]
+    executions: tuple[Execution, ...]
+
+
+def read_seen(ledger: Path, phase: int, role: str) -> Seen:
+    """What of ``phase`` was done by ``role`` itself.
+
+    Raises:
+        TapError: the episode's own ledger cannot be read back.
+    """
+    attempts, executions = [], []
+    try:
+        for line in read_ledger(ledger):
+            if line.get("phase") != phase or line.get("role") != role:
+                continue
+            if line["type"] == "attempt":
+                attempts.append(Attempt.from_line(line))
+            elif line["type"] == "exec":
+                executions.append(Execution(line["exe"], tuple(line["argv"])))
+    except RecordError as error:
+        raise TapError(f"the ledger cannot be read back: {error}") from error
+    return Seen(tuple(attempts), tuple(executions))

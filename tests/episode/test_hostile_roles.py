@@ -1,0 +1,157 @@
+"""Roles that want an error, a false verdict, or more time than they have."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolewall.errors import BoxError
+from rolewall.sandbox import Backend
+
+if TYPE_CHECKING:
+    from conftest import Play, Studio
+
+FIX = "sed -i 's/return x/return x + 1/' app.py"
+
+
+@pytest.mark.parametrize("mode", ["555", "000"])
+@pytest.mark.parametrize("zone", ["workspace", "report"])
+def test_closing_a_zone_makes_no_error(play: Play, studio: Studio, mode: str, zone: str) -> None:
+    executor = {"steps": [{"run": f"chmod {mode} /{zone}"}]}
+    verifier = {"steps": [{"id": "c", "check": "touch /workspace/new"}], "verdict": "approve"}
+    episode = play(studio.team(executor=executor, verifier=verifier, rounds=2), studio.task())
+    assert (episode.record["status"], episode.record["grade"]) == ("complete", "fail")
+    check = json.loads((episode.directory / "transcripts" / "01-verifier.jsonl").read_text())
+    assert check["returncode"] == 0
+
+
+def test_a_verifier_that_holds_the_check_socket_ends_with_its_phase(
+    play: Play, studio: Studio
+) -> None:
+    hold = (
+        "import socket, time, os\n"
+        "if os.fork() == 0:\n"
+        "    s = socket.socket(socket.AF_UNIX); s.connect('\\0rolewall-check')\n"
+        "    while True: s.send(b'\\0'); time.sleep(0.5)\n"
+    )
+    verifier = {"steps": [{"run": f'python3 -c "{hold}" >/dev/null 2>&1'}], "verdict": "reject"}
+    episode = play(studio.team(verifier=verifier), studio.task())
+    phase = episode.phase("verifier")
+    assert phase["outcome"] == "done"
+    assert phase["ended"] - phase["started"] < 20, "the phase limit is 60 s"
+
+
+def test_work_too_large_to_keep_is_said_to_the_verifier_and_fails(
+    play: Play, studio: Studio
+) -> None:
+    big = "dd if=/dev/urandom of=big.bin bs=1M count=300 2>/dev/null"
+    executor = {"steps": [{"run": f"{FIX} && {big}"}]}
+    verifier = {"steps": [{"id": "c", "check": "ls"}], "verdict": "approve"}
+    episode = play(studio.team(executor=executor, verifier=verifier), studio.task())
+    check = json.loads((episode.directory / "transcripts" / "01-verifier.jsonl").read_text())
+    assert "not in the copy: big.bin" in check["stderr"]["text"]
+    grade = episode.record["verdicts"][0]["grade_after"]
+    assert grade["grade"] == "fail" and "big.bin" in grade["why"]
+
+
+def test_the_executors_own_repository_is_graded(play: Play, studio: Studio) -> None:
+    check = (
+        "import subprocess, sys\n"
+        "log = subprocess.run(['git', '-C', '/workspace', 'log', '--format=%s'],"
+        " capture_output=True, text=True).stdout\n"
+        "sys.exit('release 1.0' not in log)\n"
+    )
+    commit = "git -c user.name=e -c user.email=e commit -q --allow-empty -m 'release 1.0'"
+    verifier = {"steps": [{"run": "git log --format=%s"}], "verdict": "approve"}
+    task = studio.task(check=check)
+    good = play(studio.team(executor={"steps": [{"run": commit}]}, verifier=verifier), task)
+    assert good.record["grade"] == "pass"
+    seen = json.loads((good.directory / "transcripts" / "01-verifier.jsonl").read_text())
+    assert seen["stdout"]["text"] == "executor\nstart\n"
+    bad = play(studio.team(verifier=verifier), task)
+    assert bad.record["grade"] == "fail"
+
+
+def test_a_planted_cache_repairs_nothing(play: Play, studio: Studio) -> None:
+    """Byte code that differs from the source everybody reads must not be what is graded."""
+    plant = (
+        "import importlib.util, marshal, os\n"
+        "code = compile('def add(x):\\n    return x + 1\\n', 'app.py', 'exec')\n"
+        "path = importlib.util.cache_from_source('/workspace/app.py')\n"
+        "path = '/workspace/__pycache__/' + os.path.basename(path)\n"
+        "os.makedirs('/workspace/__pycache__', exist_ok=True)\n"
+        "flags = (1).to_bytes(4, 'little') + bytes(8)\n"
+        "data = importlib.util.MAGIC_NUMBER + flags + marshal.dumps(code)\n"
+        "open(path, 'wb').write(data)\n"
+    )
+    check = (
+        "import subprocess, sys\n"
+        "code = 'import sys; sys.path.insert(0, \"/workspace\"); import app; print(app.add(1))'\n"
+        "out = subprocess.run(['python3', '-c', code], capture_output=True, text=True).stdout\n"
+        "sys.exit(out.strip() != '2')\n"
+    )
+    run = f"cat > /tmp/plant.py <<'END'\n{plant}END\npython3 /tmp/plant.py && ls __pycache__"
+    team = studio.team(verifier={"steps": [{"run": run}], "verdict": "approve"})
+    task = studio.task(check=check)
+    episode = play(team, task, "prompt-only")
+    row = episode.record["verdicts"][0]
+    assert (row["grade_before"]["grade"], row["grade_after"]["grade"]) == ("fail", "fail")
+    fixed = play(studio.team(executor={"steps": [{"run": FIX}]}), task)
+    assert fixed.record["verdicts"][0]["grade_after"]["grade"] == "pass"
+
+
+def test_a_planner_that_says_nothing_new_keeps_its_plan(play: Play, studio: Studio) -> None:
+    plan = (
+        'if [ $ROLEWALL_ROUND = 1 ]; then echo \'{"schema_version": 1, "text": "step one"}\''
+        " > /plan/handoff.json; fi"
+    )
+    team = studio.team(
+        planner={"steps": [{"run": plan}]},
+        executor={"steps": [{"run": "cat /plan/handoff.json"}]},
+        verifier={"verdict": "reject"},
+        rounds=2,
+        replan=True,
+    )
+    episode = play(team, studio.task())
+    roles = [phase["role"] for phase in episode.record["phases"]]
+    assert roles == ["planner", "executor", "verifier"] * 2
+    second = json.loads((episode.directory / "handoffs" / "03-planner.json").read_text())
+    assert second["text"] == "step one" and "earlier round" in second["problems"][0]
+
+
+def test_a_blocked_executor_goes_to_the_planner(play: Play, studio: Studio) -> None:
+    blocked = {"handoff": {"status": "blocked", "text": "what is x?"}}
+    team = studio.team(
+        planner={}, executor=blocked, verifier={"verdict": "reject"}, rounds=2, replan=True
+    )
+    episode = play(team, studio.task())
+    roles = [phase["role"] for phase in episode.record["phases"]]
+    assert roles == ["planner", "executor", "planner", "executor", "verifier"]
+    assert episode.record["phases"][1]["outcome"] == "blocked"
+
+
+def test_a_check_box_that_cannot_be_made_is_no_reject(
+    studio: Studio, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rolewall.episode import boxes
+    from rolewall.plan import make_plan
+    from rolewall.roles import load_team
+    from rolewall.run import run_plan
+    from rolewall.tasks import load_tasks
+
+    def broken(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(boxes, "check_spec", broken)
+    verifier = {
+        "steps": [{"id": "c", "check": "true"}],
+        "verdict": {"when": "c", "then": "approve", "else": "reject"},
+    }
+    team = load_team(studio.team(verifier=verifier))
+    plan = make_plan(team, load_tasks([studio.task()]), ["enforced"], backend)
+    run = run_plan(plan, studio.path / "out")
+    (record,) = run.records
+    assert record.status == "error" and record.error is not None
+    assert record.error.kind == BoxError.__name__ and "Too many open files" in record.error.message

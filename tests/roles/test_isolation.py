@@ -1,0 +1,83 @@
+"""Which executions may have run the work beside the verdict."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from rolewall.roles import Execution, claim_seen, runs_work
+
+PYTHON = f"{sys.base_prefix}/bin/python3.11"
+
+WORK = [
+    ("/usr/bin/dash", ["sh"]),
+    ("/usr/bin/dash", ["sh", "-s"]),
+    ("/usr/bin/dash", ["sh", "/workspace/x.sh"]),
+    ("/usr/bin/dash", ["sh", "x.sh"]),
+    ("/usr/bin/dash", ["sh", "-c", ". ./x.sh"]),
+    ("/usr/bin/bash", ["bash", "-c", "source x.sh; true"]),
+    ("/usr/bin/bash", ["bash", "-c", 'eval "$(cat x)"']),
+    ("/usr/bin/bash", ["bash", "-c", "BASH_ENV=x.sh bash -c true"]),
+    ("/usr/bin/bash", ["bash", "-c", "LD_PRELOAD=./x.so cat y"]),
+    ("/usr/bin/dash", ["sh", "-c"]),
+    (PYTHON, ["python3", "app.py"]),
+    (PYTHON, ["python3", "-m", "pytest"]),
+    (PYTHON, ["python3", "-c", "import app"]),
+    (PYTHON, ["python3", "/rolewall/bin/pytest"]),
+    (PYTHON, ["python3", "/rolewall/agents/../../workspace/x.py"]),
+    (PYTHON, ["rolewall-check", "forge.py"]),
+    ("/rolewall/bin/pytest", ["pytest", "-q"]),
+    ("/usr/local/bin/pytest", ["pytest"]),
+    ("/usr/bin/make", ["make"]),
+    ("/usr/bin/java", ["java", "-cp", "/workspace", "T"]),
+    ("/usr/bin/busybox", ["busybox", "sh", "x.sh"]),
+    ("/usr/bin/coverage", ["coverage", "run", "x.py"]),
+    ("/usr/bin/mawk", ["awk", "-f", "x.awk"]),
+    ("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", ["ld.so", "/workspace/prog"]),
+    ("/workspace/prog", ["ls"]),
+    ("/workspace/rolewall-check", ["rolewall-check"]),
+    ("/tmp/cat", ["/tmp/cat", "forge.py"]),
+    ("/home/a.out", ["./a.out"]),
+    ("/memfd:x", ["ls"]),
+    ("", ["ls"]),
+]
+INNOCENT = [
+    ("/rolewall/init", ["rolewall-check", "--", "python3", "-m", "pytest"]),
+    ("/usr/bin/dash", ["/bin/sh", "-c", "git diff HEAD~1 | head -50"]),
+    ("/usr/bin/dash", ["sh", "-c", "rolewall-check -- pytest; cat /spec/spec.md"]),
+    ("/usr/bin/bash", ["bash", "/rolewall/agents/verify.sh"]),
+    ("/rolewall/agents/verify", ["verify"]),
+    (PYTHON, ["python3", "/rolewall/agents/verify.py", "--fast"]),
+    ("/usr/bin/git", ["git", "diff"]),
+    ("/usr/lib/git-core/git", ["git", "log"]),
+    ("/usr/bin/sed", ["sed", "-i", "s/a/b/", "app.py"]),
+    ("/usr/bin/grep", ["grep", "-rn", "x", "/workspace"]),
+]
+
+
+@pytest.mark.parametrize(("exe", "argv"), WORK)
+def test_may_have_run_the_work(exe: str, argv: list[str]) -> None:
+    assert runs_work(Execution(exe, tuple(argv)))
+
+
+@pytest.mark.parametrize(("exe", "argv"), INNOCENT)
+def test_has_not_run_the_work(exe: str, argv: list[str]) -> None:
+    assert not runs_work(Execution(exe, tuple(argv)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "argv", "seen"),
+    [
+        ("python3 -m pytest -q", ["/rolewall/bin/python3", "-m", "pytest", "-q"], True),
+        ("make test", ["/bin/sh", "-c", "make test"], True),
+        ('python3 -c "from a import b; b(1)"', ["python3", "-c", "from a import b; b(1)"], True),
+        ("python3 -c from a import b", ["python3", "-c", "from a import b"], True),
+        ("make test", ["/usr/bin/true", "make test"], False),
+        ("python3 -m pytest -q", ["/bin/echo", "python3 -m pytest -q"], False),
+        ("pytest", ["/usr/bin/true", "pytest"], False),
+        ("", ["/usr/bin/true"], False),
+    ],
+)
+def test_claims_are_seen_only_as_what_was_executed(claim: str, argv: list[str], seen: bool) -> None:
+    assert claim_seen(claim, [argv]) is seen
