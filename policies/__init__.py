@@ -5,7 +5,7 @@ from __future__ import annotations
 if __name__ != "rolewall.policies":
     raise ImportError(f"import this as rolewall.policies, not as {__name__}")
 
-from rolewall.policies.attempt import Attempt, Effect, Kind, Outcome, escape
+from rolewall.policies.attempt import Attempt, Effect, Kind, Outcome
 from rolewall.policies.classify import (
     Call,
     Judgement,
@@ -30,6 +30,7 @@ from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Z
 from rolewall.policies.mounts import Compiled, Hidden, Mount, ZoneFact, compile_mounts
 from rolewall.policies.network import parse_host_port
 from rolewall.policies.parse import LimitsFile, policy_from_mapping
+from rolewall.policies.text import escape, shorten, unescape
 
 __all__ = [
     "CONDITIONS",
@@ -71,5 +72,7 @@ __all__ = [
     "policy_from_mapping",
     "prompt_only",
     "read_ledger",
+    "shorten",
+    "unescape",
     "verify_ledger",
 ]

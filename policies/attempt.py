@@ -9,14 +9,14 @@ from typing import Any
 
 from rolewall.errors import RecordError
 
-__all__ = ["Attempt", "Effect", "Kind", "Outcome", "escape"]
+__all__ = ["Attempt", "Effect", "Kind", "Outcome"]
 
 
 class Kind(StrEnum):
     """What an attempt was aimed at.
 
-    ``edit`` is a cross-role edit, ``incidental`` a cache write or a call that
-    cannot change anything in another's zone; ``own`` stays in the role's own
+    ``edit`` is a cross-role edit, ``incidental`` a blocked cache write or a call
+    that cannot change anything in another's zone; ``own`` stays in the role's own
     and private zones, ``outside`` is no zone at all, ``privileged`` would change
     the box itself.
     """
@@ -69,8 +69,8 @@ class Attempt:
     """One attempt, as it stands in the ledger.
 
     ``time`` is seconds since the epoch; ``pid`` is the process id inside the
-    box. ``paths`` are canonical paths in the box, undecodable bytes escaped as
-    ``\\xNN``; empty where the call names no file or the path could not be read.
+    box. ``paths`` are canonical paths in the box, as ``escape`` and ``shorten``
+    write them; empty where the call names no file or the path could not be read.
     ``zone`` and ``owner`` are empty where no zone is touched.
     """
 
@@ -139,8 +139,3 @@ def _number(value: object) -> float:
 def _check(value: object, kind: type, key: str) -> None:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{key} is no {kind.__name__}")
-
-
-def escape(raw: bytes) -> str:
-    """A path or name as text: UTF-8, with undecodable bytes as ``\\xNN``."""
-    return raw.decode("utf-8", "backslashreplace")

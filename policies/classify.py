@@ -105,9 +105,9 @@ _SCRATCH = re.compile(
 _OWN_PROC = re.compile(r"/proc/(?!1/)\d+/", re.S)
 
 # Cache noise, relative to any directory of a zone. Each pattern names what one
-# program writes without being asked; content is never among it. Git's index is
-# not: boxes set GIT_OPTIONAL_LOCKS=0, so git takes its lock only to change
-# something, and a refused lock is the one trace that a refused commit leaves.
+# program tries to write without being asked. Git's index is not among it: boxes
+# set GIT_OPTIONAL_LOCKS=0, so git takes its lock only to change something, and
+# a refused lock is the one trace that a refused commit leaves.
 _NOISE = re.compile(
     r"""(?:.*/)?(?:
         __pycache__                                        # Python's bytecode cache
@@ -170,7 +170,7 @@ def _judge_target(view: View, call: Call, target: Target) -> Judgement:
     outcome, why = _outcome(zone, target)
     if zone is None:
         return Judgement(Kind.OUTSIDE, outcome, "", "", why)
-    idle = _incidental(zone, call, target)
+    idle = _incidental(zone, call, target, outcome)
     kind = Kind.INCIDENTAL if idle else Kind.EDIT
     return Judgement(kind, outcome, zone.name, zone.owner, idle or why)
 
@@ -190,7 +190,7 @@ def _outcome(zone: ViewZone | None, target: Target) -> tuple[Outcome, str]:
     return Outcome.ALLOWED, "mount is writable"
 
 
-def _incidental(zone: ViewZone, call: Call, target: Target) -> str:
+def _incidental(zone: ViewZone, call: Call, target: Target, outcome: Outcome) -> str:
     """Why this changes nothing of the owner's work, or an empty string."""
     if zone.access is Access.HIDDEN:
         return ""
@@ -199,11 +199,10 @@ def _incidental(zone: ViewZone, call: Call, target: Target) -> str:
     if call.effect in _NEEDS_TARGET and call.targets and call.targets[0].exists is False:
         return "nothing there to change"
     inside = target.path[len(zone.name) + 2 :]
-    if call.effect in _NOISE_EFFECTS and is_cache(inside):
-        return "cache"
-    if call.effect is Effect.UNLINK and _TEMPORARY.match(inside):
-        return "cache"
-    return ""
+    cache = call.effect in _NOISE_EFFECTS and is_cache(inside)
+    cache = cache or (call.effect is Effect.UNLINK and bool(_TEMPORARY.match(inside)))
+    # Bytecode that lands is run in place of its source: then it is content.
+    return "cache" if cache and outcome is Outcome.BLOCKED else ""
 
 
 def is_cache(path: str) -> bool:

@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,7 +44,8 @@ class Ledger:
     An existing file is verified, then continued.
 
     Raises:
-        RecordError: the existing file does not verify, or is being written by another.
+        RecordError: what exists does not verify, is no regular file, or is being written
+            by another.
         StorageError: the file cannot be opened, written or synced.
     """
 
@@ -57,6 +59,11 @@ class Ledger:
             os.close(self._fd)
             raise
         self.head, self.lines = check.head, check.lines
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file."""
+        return self._size
 
     def append(self, entry: Mapping[str, Any]) -> int:
         """Write one line; returns its number. ``entry['type']`` names its kind."""
@@ -114,9 +121,8 @@ class Ledger:
 
 
 def _open_exclusive(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        fd = os.open(path, flags, 0o600)
+        fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     except OSError as error:
         raise StorageError(f"cannot open: {error.strerror}", place=str(path)) from None
     try:
@@ -125,6 +131,16 @@ def _open_exclusive(path: Path) -> int:
         os.close(fd)
         raise RecordError("is being written by another process", place=str(path)) from None
     return fd
+
+
+def _open(path: Path, flags: int) -> int:
+    """Open a regular file. Whatever else stands there is refused and never waited for: a run
+    directory may come from somebody else, and a FIFO without a writer has no end."""
+    fd = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise RecordError("not a regular file", place=str(path))
 
 
 def read_ledger(path: Path) -> Iterator[dict[str, Any]]:
@@ -169,7 +185,7 @@ def _walk(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as stream:
+        with open(_open(path, os.O_RDONLY), "rb") as stream:
             yield from _split(stream, path)
     except OSError as error:
         raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from rolewall.errors import InputError
@@ -10,6 +11,7 @@ from rolewall.policies.model import HostPort
 __all__ = ["parse_host_port"]
 
 _EXAMPLE = 'host:port, such as "models.internal:443"'
+_NAMES_ONLY = "a network destination must be a name or an IPv4 loopback address"
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\Z")
 
 
@@ -22,6 +24,9 @@ def parse_host_port(text: object, place: str, error: type[InputError] = InputErr
     if problem:
         raise error(problem, place=place, got=text[:120], expected=_EXAMPLE)
     host, _, port = text.rpartition(":")
+    if _is_address(host) and not _is_loopback(host):
+        hint = "give the address a name in the host's /etc/hosts"
+        raise error(_NAMES_ONLY, place=place, got=text[:120], expected=_EXAMPLE, hint=hint)
     return HostPort(host.lower(), int(port))
 
 
@@ -40,3 +45,16 @@ def _problem(text: str) -> str | None:
 
 def _is_port(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,5}", text) is not None and 1 <= int(text) <= 65535
+
+
+def _is_address(host: str) -> bool:
+    """Whether a resolver takes the host for an address: ``10.1`` and ``0x7f000001`` are some too,
+    and no line of ``/etc/hosts`` can name them."""
+    return re.fullmatch(r"[0-9]+|0[xX][0-9A-Fa-f]*", host.rpartition(".")[2]) is not None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.IPv4Address(host).is_loopback
+    except ValueError:
+        return False

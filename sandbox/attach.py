@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from rolewall.errors import BoxError, InputError
+from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.init import init_path
 from rolewall.sandbox.protocol import ZoneMount
 from rolewall.sandbox.uids import Identity
@@ -26,11 +27,11 @@ def attach_zones(pid: int, identity: Identity, mounts: Sequence[ZoneMount]) -> N
     Raises:
         InputError: a source is no directory.
         BoxError: the kernel refused, for example because the file system
-            cannot be id-mapped.
+            cannot be id-mapped, or did not come to an end.
     """
     if not mounts:
         return
-    with ExitStack() as stack:
+    with guarded("mount the zones of a box"), ExitStack() as stack:
         entries = []
         for mount in mounts:
             descriptor = _open(mount)
@@ -52,14 +53,18 @@ def _run(pid: int, identity: Identity, entries: Sequence[tuple[int, ZoneMount]])
     command = [str(init_path()), "attach", "--pid", str(pid)]
     command += ["--own", f"{identity.role_uid}:{identity.role_gid}"]
     command += [f"{fd}:/{m.zone}:{'rw' if m.writable else 'ro'}" for fd, m in entries]
-    result = subprocess.run(
-        command,
-        pass_fds=[fd for fd, _ in entries],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    # Opened here: a run that fails may leave what it has opened for DEVNULL.
+    with open(os.devnull, "r+b") as nothing:
+        result = subprocess.run(
+            command,
+            pass_fds=[fd for fd, _ in entries],
+            stdin=nothing,
+            stdout=nothing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+            check=False,
+        )
     if result.returncode != 0:
         raise BoxError(
             f"zones could not be mounted: {result.stderr.strip() or result.returncode}",

@@ -9,43 +9,40 @@ from __future__ import annotations
 import os
 import socket
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Self
 
-from rolewall.errors import BoxError, InfrastructureError
+from rolewall.errors import BoxError, InfrastructureError, TapError
 from rolewall.sandbox.attach import attach_zones
 from rolewall.sandbox.channel import Channel
-from rolewall.sandbox.probe import probe
-from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen, ZoneMount
+from rolewall.sandbox.environment import box_environment
+from rolewall.sandbox.guard import guarded
+from rolewall.sandbox.probe import probe, untouched
+from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen
 from rolewall.sandbox.relay import Relay, relay_listens
 from rolewall.sandbox.running import (
     KILL_SECONDS,
     OUTPUT_LIMIT,
     Command,
     Streams,
+    Why,
     run_command,
 )
-from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary, build_filter
+from rolewall.sandbox.tap import (
+    Supervisor,
+    Watch,
+    WatchSpec,
+    WatchSummary,
+    build_deny_filter,
+    build_filter,
+)
+from rolewall.sandbox.usage import DiskWatch
 
 __all__ = ["Box", "Streams", "interrupt_all", "open_box"]
 
 HELLO_SECONDS = 30.0
-
-BASE_ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
-    "HOME": "/home",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    # Honest tools change nothing by looking: without these, git refreshes its
-    # index and Python and pytest write caches into a zone that is not theirs.
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONNOUSERSITE": "1",
-    "PYTEST_ADDOPTS": "-p no:cacheprovider",
-}
 
 
 class Box:
@@ -65,6 +62,7 @@ class Box:
         self._channel = Channel(launched.control)
         self._relay: Relay | None = None
         self._watch: Watch | None = None
+        self._disk: DiskWatch | None = None
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -79,38 +77,43 @@ class Box:
         if self._launched.attach:
             attach_zones(hello.pid, self.identity, self.spec.mounts)
         self._open_sockets()
-        if self.spec.tap:
-            if tap is None or watch is None:
-                raise BoxError("a box with a tap needs its supervisor and what to watch")
-            listener = self._channel.install_filter(build_filter())
-            own = replace(watch, role_uid=self.identity.role_uid)
-            self._watch = tap.watch(listener, own)
+        self._install_filter(tap, watch)
 
     def _open_sockets(self) -> None:
         for listen in self.spec.listen:
             self.listeners[listen] = self._channel.listen(listen)
-        destinations = {
-            self._channel.listen(listen): target
-            for listen, target in relay_listens(self.spec.allow)
-        }
-        if destinations:
-            self._relay = Relay(destinations)
+        targets = relay_listens(self.spec.allow)
+        if not targets:
+            return
+        destinations = {}
+        with ExitStack() as undo:
+            for listen, target in targets:
+                descriptor = self._channel.listen(listen)
+                undo.callback(os.close, descriptor)
+                destinations[descriptor] = target
+            undo.pop_all()
+        self._relay = Relay(destinations)
+
+    def _install_filter(self, tap: Supervisor | None, watch: WatchSpec | None) -> None:
+        if not self.spec.tap:
+            # It notifies nobody, so its listener has nothing to say.
+            os.close(self._channel.install_filter(build_deny_filter()))
+            return
+        if tap is None or watch is None:
+            raise BoxError("a box with a tap needs its supervisor and what to watch")
+        listener = self._channel.install_filter(build_filter())
+        self._watch = tap.watch(listener, replace(watch, role_uid=self.identity.role_uid))
 
     def _confirm(self) -> None:
-        filters = self._launched.filters + (1 if self.spec.tap else 0)
-        with _untouched(self.spec.mounts):
-            self.facts["probe"] = probe(self, filters)
+        with untouched(self.spec.mounts):
+            self.facts["probe"] = probe(self, self._launched.filters + 1)
+        self._disk = DiskWatch(self.spec.mounts, self.spec.limits.disk_mb)
         if self._watch:
             self._watch.begin()
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a command in the box."""
-        found = dict(BASE_ENVIRONMENT)
-        path = self.facts.get("image_path") or found["PATH"]
-        found["PATH"] = f"/rolewall/bin:{path}"
-        if self.spec.image != "host":
-            found["PYTHONPATH"] = "/rolewall/python"
-        return found | dict(self.spec.env) | dict(extra or {})
+        return box_environment(self.spec, self.facts.get("image_path")) | dict(extra or {})
 
     def run(
         self,
@@ -138,7 +141,15 @@ class Box:
         (not found) or 126, as a shell has it.
 
         Raises:
-            BoxError: the box itself broke.
+            InputError: a NUL byte in what is to be run.
+            BoxError: the box itself broke, or the machine is out of descriptors
+                or threads.
+            TapError: attempts can no longer be observed.
+            StorageError: the output could not be handed on to ``streams``. The
+                command has been ended, with everything in the box; the cause is
+                the system's error.
+
+        After all but InputError and StorageError the box must be closed.
         """
         command = Command(
             argv=tuple(argv),
@@ -149,11 +160,21 @@ class Box:
             output_limit=output_limit,
             streams=streams or Streams(),
         )
-        launched = self._launched
-        return run_command(self._channel, self.identity, launched.rlimits, command, self._violated)
+        with guarded("run a command in a box"):
+            return self._run(command)
 
-    def _violated(self) -> bool:
-        return self._watch is not None and self._watch.poll()
+    def _run(self, command: Command) -> Completed:
+        disk, limits = self._disk, self._launched.rlimits
+        if disk is None:
+            return run_command(self._channel, self.identity, limits, command, self._condemned)
+        with disk.watching():
+            done = run_command(self._channel, self.identity, limits, command, self._condemned)
+        return replace(done, disk_full=disk.full)
+
+    def _condemned(self) -> Why:
+        if self._watch is not None and self._watch.poll():
+            return "violation"
+        return "disk_full" if self._disk is not None and self._disk.full else ""
 
     def _home_directory(self) -> str:
         return "/workspace" if any(m.zone == "workspace" for m in self.spec.mounts) else "/"
@@ -162,13 +183,18 @@ class Box:
         """Kill every process of the role and see that none is left; how many there were.
 
         Raises:
-            BoxError: something survived.
+            BoxError: something survived, or the box itself broke.
         """
-        return self._channel.kill_all(KILL_SECONDS)
+        with guarded("end what runs in a box"):
+            return self._channel.kill_all(KILL_SECONDS)
 
     def finish(self) -> WatchSummary | None:
         """End observation: what the tap saw, or None in a box without one. No
-        process of the role may be left: ``kill_all`` first."""
+        process of the role may be left: ``kill_all`` first.
+
+        Raises:
+            TapError: not all that was attempted has been recorded.
+        """
         if self._watch is None:
             return None
         watch, self._watch = self._watch, None
@@ -180,32 +206,28 @@ class Box:
             self._launched.control.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Kill everything and remove the box. Safe to call twice."""
+        """Kill everything and remove the box. Safe to call twice.
+
+        Raises:
+            BoxError: something of the box is left.
+        """
         if self._closed:
             return
         self._closed = True
-        if self._relay:
-            self._relay.close()
-        for descriptor in self.listeners.values():
-            os.close(descriptor)
-        try:
-            with suppress(InfrastructureError):
-                self._channel.quit()
-            with suppress(InfrastructureError):
-                self.finish()
-        finally:
-            self._channel.close()
-            self._launched.close()
+        with guarded("remove a box"), ExitStack() as steps:
+            steps.callback(self._launched.close)
+            steps.callback(self._channel.close)
+            steps.callback(self._finish_quietly)
+            for descriptor in self.listeners.values():
+                steps.callback(os.close, descriptor)
+            if self._relay:
+                steps.callback(self._relay.close)
 
-
-@contextmanager
-def _untouched(mounts: Sequence[ZoneMount]) -> Iterator[None]:
-    """Leave no trace of the probe's file in the times of the zones."""
-    writable = [mount.source for mount in mounts if mount.writable]
-    before = [(path, path.stat()) for path in writable]
-    yield
-    for path, status in before:
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    def _finish_quietly(self) -> None:
+        with suppress(BoxError):
+            self._channel.quit()
+        with suppress(TapError):
+            self.finish()
 
 
 def interrupt_all() -> None:
@@ -233,14 +255,19 @@ def open_box(
     Raises:
         ProbeFailed: the policy is not in force inside the box. Nothing of the
             role has run.
-        InfrastructureError: the box could not be made.
+        BackendUnavailable, BoxError, TapError, StorageError: the box could not be
+            made, or cannot be observed.
+        InputError: the spec names an image, a zone or a destination that no box
+            can have.
     """
-    launched = backend.launch(spec)
+    with guarded("start a box"):
+        launched = backend.launch(spec)
     box = Box(spec, launched)
     _OPEN.add(box)
     try:
-        box._start(tap, watch)
-        box._confirm()
+        with guarded("start a box"):
+            box._start(tap, watch)
+            box._confirm()
     except BaseException as error:
         words = launched.complaint() if isinstance(error, BoxError) else ""
         with suppress(InfrastructureError):

@@ -8,9 +8,9 @@ socket, which is accepted once and then gone.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import tempfile
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from rolewall.errors import BoxError, StorageError
@@ -24,13 +24,15 @@ from rolewall.sandbox.uids import Identity
 __all__ = ["Kit", "clean_kits"]
 
 # As the console script of a package: `python3 -m pytest` would import from the
-# current directory too, and pass suites that should fail.
+# current directory too, and pass suites that should fail. Processes that tests
+# spawn import this file as a module.
 PYTEST = b"""#!/usr/bin/env python3
 import sys
 
 from pytest import console_main
 
-sys.exit(console_main())
+if __name__ == "__main__":
+    sys.exit(console_main())
 """
 
 
@@ -58,17 +60,23 @@ class Kit:
 
     @classmethod
     def make(cls, spec: BoxSpec, identity: Identity) -> Kit:
-        """Write the kit for ``spec``.
+        """Write the kit for ``spec``. Nothing is left when that fails.
 
         Raises:
             StorageError: it cannot be written.
+            BoxError: a file of the spec would lie outside the kit.
+            InputError: a network destination that cannot be relayed.
         """
         try:
-            path = _parent() / new_name()
-            path.mkdir(mode=0o755)
-            path.chmod(0o755)
-            kit = cls(path, _listen(path / "control.sock"))
-            kit._fill(spec, identity)
+            with ExitStack() as undo:
+                path = _parent() / new_name()
+                path.mkdir(mode=0o755)
+                undo.callback(_remove, path)
+                path.chmod(0o755)
+                kit = cls(path, _listen(path / "control.sock"))
+                undo.callback(kit.close)
+                kit._fill(spec, identity)
+                undo.pop_all()
         except OSError as error:
             raise StorageError(
                 f"the box's files cannot be written: {error.strerror}", place=str(error.filename)
@@ -128,23 +136,42 @@ class Kit:
     def close(self) -> None:
         """Remove the kit. Safe to call twice."""
         self._control.close()
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
 
 
 def _listen(path: Path) -> socket.socket:
     door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    door.bind(str(path))
-    path.chmod(0o666)
-    door.listen(1)
+    try:
+        door.bind(str(path))
+        path.chmod(0o666)
+        door.listen(1)
+    except BaseException:
+        door.close()
+        raise
     return door
 
 
+def _remove(path: Path) -> None:
+    """Remove a kit as far as possible, with one descriptor at most: there may be no more."""
+    for base, directories, files in os.walk(path, topdown=False):
+        for name in (*files, *directories):
+            entry = Path(base, name)
+            with suppress(OSError):
+                if entry.is_dir() and not entry.is_symlink():
+                    entry.rmdir()
+                else:
+                    entry.unlink()
+    with suppress(OSError):
+        path.rmdir()
+
+
 def clean_kits() -> list[str]:
-    """Remove the kits of dead harnesses; a line for each."""
+    """Remove the kits of dead harnesses; a line for each that is gone."""
     removed = []
     for path in _parent().iterdir():
         owner = Owner.parse(path.name)
         if owner and owner.dead():
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(f"kit {path.name}")
+            _remove(path)
+            if not path.exists():
+                removed.append(f"kit {path.name}")
     return removed

@@ -17,11 +17,14 @@ NAME = re.compile(r"rolewall-(\d+)-(\d+)-(\d+)-[0-9a-f]+\Z")
 
 
 def start_ticks(pid: int) -> int | None:
-    """The start time of a process in clock ticks since boot, None when there is none."""
+    """The start time of a process in clock ticks since boot, None when there is none.
+
+    Any other failure to read it raises OSError: it says nothing of the process.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             text = stat.read()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return None
     return int(text[text.rindex(b")") + 2 :].split()[19])
 

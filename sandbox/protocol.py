@@ -63,7 +63,11 @@ class BoxSpec:
         files: read-only files at ``/rolewall/<key>`` (keys may contain ``/``), with their bytes.
         programs: like ``files``, executable.
         image: ``host`` or, on docker, the name of a local image.
-        tap: whether the seccomp filter and its listener are installed.
+        limits: what the box may use. ``disk_mb`` is the size of each private
+            zone, of each file, and by how much all writable shared zones together
+            may grow while the box lives (measured; see ``Completed.disk_full``).
+        tap: whether attempts are observed. A box without a tap refuses the same
+            calls, by a filter that tells nobody.
         allow: network destinations; none means a loopback device and nothing else.
         listen: further sockets opened for the harness before the filter is in force.
         env: the whole environment of commands in the box besides what the box itself sets.
@@ -88,12 +92,14 @@ class Output:
     """What a command wrote to one stream: at most head and tail are kept.
 
     ``size`` is the true number of bytes; ``truncated`` says that ``data`` is
-    not all of them.
+    not all of them, ``sink_truncated`` that the file it was handed on to did
+    not get all of them either.
     """
 
     data: bytes
     size: int
     truncated: bool
+    sink_truncated: bool = False
 
     def text(self) -> str:
         return self.data.decode("utf-8", "replace")
@@ -105,7 +111,10 @@ class Completed:
 
     ``returncode`` is the exit status, or 128+N for signal N. ``timed_out`` and
     ``violation`` say that the harness ended it (time limit; the tap's budget
-    for crossings spent). ``started`` and ``ended`` are seconds since the epoch.
+    for crossings spent). ``disk_full`` says that the box's shared zones grew by
+    more than ``Limits.disk_mb``: the harness ended the command, unless it had
+    just ended by itself. ``absent`` says that there is no such program, or that it
+    cannot be executed: nothing has run. ``started`` and ``ended`` are seconds since the epoch.
     """
 
     argv: tuple[str, ...]
@@ -116,6 +125,8 @@ class Completed:
     ended: float
     timed_out: bool = False
     violation: bool = False
+    disk_full: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,8 @@ class Launched(Protocol):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What was put in force and how: uids, limits and their mechanism, image."""
+        """What was put in force and how: uids, image, and under ``limits`` the
+        mechanism of each limit, by the names of ``Limits``."""
 
     def admit(self, pid: int) -> None:
         """Called once with init's pid (in the harness's pid namespace), before any
@@ -180,15 +192,25 @@ class Backend(Protocol):
     * When the harness dies, by whatever signal, the box dies with it.
     * Nothing ever runs weaker than asked: what cannot be put in force raises.
 
-    Raises ``BackendUnavailable`` when the machine cannot do this at all,
-    ``BoxError`` when this box could not be made, ``InputError`` when the spec
-    names an image that does not exist. All but the last are infrastructure
-    failures and never count against an agent.
+    Every error but ``InputError`` is a failure of the infrastructure and never
+    counts against an agent.
     """
 
     name: str
 
-    def launch(self, spec: BoxSpec) -> Launched: ...
+    def launch(self, spec: BoxSpec) -> Launched:
+        """Start a box with init in it; nothing of the role runs yet.
+
+        Leaves nothing behind when it raises.
+
+        Raises:
+            BackendUnavailable: the machine cannot do this at all.
+            BoxError: this box could not be made.
+            StorageError: the box's files could not be written.
+            InputError: the spec names an image that does not exist, or asks for
+                what no box of this backend can have.
+        """
+        ...
 
     def diagnose(self) -> list[Finding]:
         """What this machine can enforce with this backend."""

@@ -13,8 +13,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from rolewall.errors import InputError
+from rolewall.errors import BoxError, InputError
 from rolewall.policies import HostPort
+from rolewall.sandbox.guard import start_thread
 from rolewall.sandbox.protocol import Listen
 
 __all__ = ["Relay", "hosts_file", "relay_listens"]
@@ -66,16 +67,24 @@ def relay_listens(allow: Sequence[HostPort]) -> list[tuple[Listen, HostPort]]:
 
 
 class Relay:
-    """Serves a box's listening sockets until closed. One thread for each
-    socket and two for each connection: agents open few."""
+    """Serves a box's listening sockets, which it takes over, until closed. One
+    thread for each socket and two for each connection: agents open few.
+
+    Raises:
+        BoxError: no thread can be started.
+    """
 
     def __init__(self, listeners: Mapping[int, HostPort]) -> None:
         self._sockets = [(socket.socket(fileno=fd), target) for fd, target in listeners.items()]
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
-        for listener, target in self._sockets:
-            threading.Thread(target=self._serve, args=(listener, target), daemon=True).start()
+        try:
+            for listener, target in self._sockets:
+                start_thread(self._serve, listener, target)
+        except BaseException:
+            self.close()
+            raise
 
     def _serve(self, listener: socket.socket, target: HostPort) -> None:
         while not self._closed:
@@ -83,7 +92,10 @@ class Relay:
                 inside, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connect, args=(inside, target), daemon=True).start()
+            try:
+                start_thread(self._connect, inside, target)
+            except BoxError:  # the machine has no thread left: this connection is refused
+                inside.close()
 
     def _connect(self, inside: socket.socket, target: HostPort) -> None:
         try:
@@ -94,10 +106,10 @@ class Relay:
         outside.settimeout(None)
         if not self._keep(inside, outside):
             return
-        back = threading.Thread(target=_pump, args=(outside, inside), daemon=True)
-        back.start()
-        _pump(inside, outside)
-        back.join()
+        with suppress(BoxError):
+            back = start_thread(_pump, outside, inside)
+            _pump(inside, outside)
+            back.join()
         self._drop(inside, outside)
 
     def _keep(self, *pair: socket.socket) -> bool:

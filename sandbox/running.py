@@ -8,16 +8,16 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import IO
+from dataclasses import dataclass, field, replace
+from typing import IO, Literal
 
-from rolewall.errors import BoxError
+from rolewall.errors import BoxError, StorageError
 from rolewall.sandbox.channel import Channel, NotStarted
-from rolewall.sandbox.protocol import Completed, Output
+from rolewall.sandbox.protocol import Completed
 from rolewall.sandbox.streams import Collector, Feeder, Forwarder, register
 from rolewall.sandbox.uids import Identity
 
-__all__ = ["KILL_SECONDS", "OUTPUT_LIMIT", "Command", "Streams", "run_command"]
+__all__ = ["KILL_SECONDS", "OUTPUT_LIMIT", "Command", "Streams", "Why", "run_command"]
 
 KILL_SECONDS = 60.0
 GRACE_SECONDS = 2.0
@@ -26,12 +26,16 @@ POLL_SECONDS = 0.2
 OUTPUT_LIMIT = 1024 * 1024
 SINK_LIMIT = 64 * 1024 * 1024
 
+Why = Literal["", "timeout", "violation", "disk_full"]
+"""Why the harness ended a command; empty when it did not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Where a command's whole output goes, besides what is kept in memory.
 
-    ``limit`` is how many bytes of each stream are handed on.
+    ``limit`` is how many bytes of each stream are handed on. What is handed on
+    is flushed at once.
     """
 
     stdout: IO[bytes] | None = None
@@ -57,20 +61,21 @@ def run_command(
     identity: Identity,
     rlimits: Mapping[int, tuple[int, int]],
     command: Command,
-    violated: Callable[[], bool],
+    condemned: Callable[[], Why],
 ) -> Completed:
     """Start ``command``, serve its pipes, and end it when its time is over or
-    ``violated`` says so.
+    ``condemned`` gives a reason, which is asked several times a second.
 
     Raises:
         BoxError: the box broke, or this process is out of descriptors.
+        StorageError: the output could not be handed on; the command has been ended.
     """
     running = _Running(channel, identity, command)
     try:
         begun = running.start(rlimits)
         if isinstance(begun, NotStarted):
             return running.not_started(begun)
-        return running.completed(*running.wait(violated))
+        return running.completed(*running.wait(condemned))
     finally:
         running.close()
 
@@ -87,18 +92,18 @@ class _Running:
                 reader, writer = _pipe(identity)
                 ours.append(reader)
                 self._theirs.append(writer)
-        except OSError as error:
+            # The command reads its input and writes the other two.
+            ours[0], self._theirs[0] = self._theirs[0], ours[0]
+            given, limit, sinks = command.stdin, command.output_limit, command.streams
+            self._out = Collector(ours[1], limit, sinks.stdout, sinks.limit)
+            self._err = Collector(ours[2], limit, sinks.stderr, sinks.limit)
+            self._feeder = (
+                Feeder(ours[0], given) if isinstance(given, bytes) else Forwarder(ours[0], given)
+            )
+        except BaseException:
             for descriptor in (*ours, *self._theirs):
                 os.close(descriptor)
-            raise BoxError(f"no pipe can be made: {error.strerror}") from error
-        # The command reads its input and writes the other two.
-        ours[0], self._theirs[0] = self._theirs[0], ours[0]
-        given, limit, sinks = command.stdin, command.output_limit, command.streams
-        self._feeder = (
-            Feeder(ours[0], given) if isinstance(given, bytes) else Forwarder(ours[0], given)
-        )
-        self._out = Collector(ours[1], limit, sinks.stdout, sinks.limit)
-        self._err = Collector(ours[2], limit, sinks.stderr, sinks.limit)
+            raise
 
     def start(self, rlimits: Mapping[int, tuple[int, int]]) -> int | NotStarted:
         stdin, stdout, stderr = self._theirs
@@ -116,7 +121,7 @@ class _Running:
             for descriptor in self._theirs:
                 os.close(descriptor)
 
-    def wait(self, violated: Callable[[], bool]) -> tuple[int, str]:
+    def wait(self, condemned: Callable[[], Why]) -> tuple[int, Why]:
         """The return code, and why the harness ended the command, if it did."""
         timeout = self._command.timeout
         until = float("inf") if timeout is None else time.monotonic() + timeout
@@ -125,16 +130,20 @@ class _Running:
             for one in (self._feeder, self._out, self._err):
                 register(selector, one)
             while True:
-                if violated():
-                    return self._end(), "violation"
                 left = until - time.monotonic()
-                if left <= 0:
-                    return self._end(), "timeout"
+                if why := condemned() or ("timeout" if left <= 0 else ""):
+                    return self._end(), why
                 for key, _ in selector.select(min(left, POLL_SECONDS)):
                     if key.data is not None:
                         _serve(selector, key.data)
                     elif (code := self._channel.poll_exit(0)) is not None:
                         return code, ""
+                if self._trouble:
+                    return self._end(), ""
+
+    @property
+    def _trouble(self) -> StorageError | None:
+        return self._out.trouble or self._err.trouble
 
     def _end(self) -> int:
         """End the running command: politely, then by force, with all it started."""
@@ -146,9 +155,11 @@ class _Running:
             code = self._channel.poll_exit(KILL_SECONDS)
         return 128 + signal.SIGKILL if code is None else code
 
-    def completed(self, code: int, why: str) -> Completed:
+    def completed(self, code: int, why: Why) -> Completed:
         _drain(self._out)
         _drain(self._err)
+        if self._trouble:
+            raise self._trouble
         return Completed(
             self._command.argv,
             code,
@@ -158,23 +169,14 @@ class _Running:
             time.time(),
             timed_out=why == "timeout",
             violation=why == "violation",
+            disk_full=why == "disk_full",
         )
 
     def not_started(self, why: NotStarted) -> Completed:
         """As a shell would have it: a code, and a line on standard error."""
-        note = f"rolewall: {self._command.argv[0]}: {why.reason}\n".encode(
-            "utf-8", "surrogateescape"
-        )
-        if self._command.streams.stderr:
-            self._command.streams.stderr.write(note)
-        return Completed(
-            self._command.argv,
-            why.returncode,
-            self._out.output(),
-            Output(note, len(note), truncated=False),
-            self._started,
-            time.time(),
-        )
+        note = f"rolewall: {self._command.argv[0]}: {why.reason}\n"
+        self._err.add(note.encode("utf-8", "surrogateescape"))
+        return replace(self.completed(why.returncode, ""), absent=True)
 
     def close(self) -> None:
         for one in (self._feeder, self._out, self._err):
@@ -184,9 +186,8 @@ class _Running:
 def _pipe(identity: Identity) -> tuple[int, int]:
     """A pipe that the role may open again by /proc/self/fd, as shells do."""
     pair = os.pipe2(os.O_CLOEXEC)
-    if os.geteuid() == 0:
-        for descriptor in pair:
-            os.fchown(descriptor, identity.role_uid, identity.role_gid)
+    if os.geteuid() == 0:  # both ends are one inode
+        os.fchown(pair[0], identity.role_uid, identity.role_gid)
     return pair
 
 

@@ -20,8 +20,7 @@ def find_backend(name: str = "auto") -> Backend:
     if name == "docker":
         from rolewall.sandbox.docker import DockerBackend, find_engine
 
-        find_engine().close()
-        return DockerBackend()
+        return DockerBackend(find_engine())
     if name == "bubblewrap":
         from rolewall.sandbox.bubblewrap import BubblewrapBackend, find_bwrap
 

@@ -163,6 +163,8 @@ class _Taker:
             fd = reopen(node.fd, os.O_RDONLY | os.O_NONBLOCK)
         except PermissionError:
             return "", "", "unreadable"
+        except BlockingIOError:  # somebody alive holds a lease; waiting would be at their mercy
+            return "", "", "unreadable: leased"
         with opened(fd), storage(escape(bare.path)):
             try:
                 return self._read(fd, bare.size, keep, note)

@@ -1,8 +1,11 @@
 """May these directories be the zones of one box?
 
 A wall between two zones is none if both lead to the same file: a writable zone
-inside a read-only one, one directory under two names, a hard link in each.
-Checked here, before a box is made, on the directories as they are.
+inside a read-only one, one directory under two names, a hard link in each. And
+it is none against what is no file: a read-only mount stops neither connecting
+to a socket nor writing to a FIFO or device, and through the id-map these are
+the role's own. Checked here, before a box is made, on the directories as they
+are; what a role makes in its own zones itself leads to nobody.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolewall._beneath import Root, shown
+from rolewall._beneath import Entry, Root, shown
 from rolewall.errors import InputError
 
 __all__ = ["check_sources"]
 
 _Identity = tuple[int, int]
 _MOST = 1_000_000
+_PLAIN = frozenset({"file", "directory", "link"})
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
@@ -40,7 +44,8 @@ def check_sources(sources: Mapping[str, Path], *, most: int = _MOST) -> None:
 
     Raises:
         InputError: one is ``/``, no directory or a link; two are equal, contain one another or
-            share a directory or a hard-linked file; a mount lies below one. Both are named.
+            share a directory or a hard-linked file, in which case both are named; a mount, a
+            socket, a FIFO or a device lies in one.
     """
     found = [_source(zone, path) for zone, path in sources.items()]
     mounts = _mount_points()
@@ -104,12 +109,15 @@ def _check_mounts(source: _Source, mounts: list[Path]) -> None:
 
 
 def _check_contents(sources: list[_Source], most: int) -> None:
-    """Walks each zone for what a name cannot show: hard links, and a zone's top bound inside."""
+    """Walks each zone for what a name cannot show: hard links, a zone's top bound inside, and
+    ways out of the box."""
     tops = {source.identity: source for source in sources}
     linked: dict[_Identity, tuple[_Source, str]] = {}
     for source in sources:
         with Root(source.path) as root:
             for entry in root.walk(most=most):
+                if entry.kind not in _PLAIN:
+                    raise _way_out(source, entry)
                 if entry.kind == "directory":
                     other = tops.get(entry.identity)
                     if other is not None and other is not source:
@@ -138,6 +146,16 @@ def _refused(one: _Source, other: _Source, how: str) -> InputError:
         place=f"zones {one.zone}, {other.zone}",
         expected="separate directories",
         hint="copy one of them to a place of its own",
+    )
+
+
+def _way_out(source: _Source, entry: Entry) -> InputError:
+    return InputError(
+        f"a {entry.kind} in a zone leads out of its box, whatever the zone's access",
+        place=f"zone {source.zone}",
+        got=shown(entry.path),
+        expected="files, directories and links",
+        hint="move it elsewhere, or give a copy without it",
     )
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
+from typing import Literal
 
 from rolewall.errors import InputError, StorageError
 from rolewall.sandbox.beneath import (
@@ -58,15 +59,22 @@ class _Parent:
             self.fd = -1
 
 
-def copy_tree(source: Location, dest: Location, *, git: bool = False) -> list[LeftOut]:
+def copy_tree(
+    source: Location,
+    dest: Location,
+    *,
+    git: bool = False,
+    special: Literal["refuse", "leave out"] = "refuse",
+) -> list[LeftOut]:
     """Copy a directory of the user's into ``dest``, an empty directory.
 
     Modes become 0755 or 0644, keeping only whether the owner may execute;
     times stay, links stay links. The source's own ``.git`` is left out and
-    reported unless ``git``.
+    reported unless ``git``, and so is a device, FIFO or socket where ``special``
+    says so.
 
-    Raises InputError, with the name, for a device, FIFO or socket and for
-    what cannot be read; StorageError when the copy cannot be written.
+    Raises InputError, with the name, for a device, FIFO or socket otherwise and
+    for what cannot be read; StorageError when the copy cannot be written.
     """
     left: list[LeftOut] = []
     with directory(dest) as root, storage(f"copying {source} to {dest}"):
@@ -77,6 +85,9 @@ def copy_tree(source: Location, dest: Location, *, git: bool = False) -> list[Le
                     if not node.leaving:
                         left.append(LeftOut(node.path, "repository"))
                     node.skip = True
+                    continue
+                if special == "leave out" and node.kind not in ("file", "dir", "link"):
+                    left.append(LeftOut(node.path, node.kind))
                     continue
                 _copy(node, parent, f"{source}/{escape(node.path)}")
         finally:

@@ -1,29 +1,39 @@
-"""A command's output while it runs: head and tail kept, everything counted."""
+"""A command's streams while it runs: output kept head and tail, input fed."""
 
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import threading
 from collections import deque
 from contextlib import suppress
 from typing import IO
 
+from rolewall.errors import StorageError
+from rolewall.sandbox.guard import start_thread
 from rolewall.sandbox.protocol import Output
 
 __all__ = ["Collector", "Feeder", "Forwarder", "register"]
 
 CHUNK = 64 * 1024
+# Only somebody else who takes the same input can keep a forwarder longer.
+JOIN_SECONDS = 1.0
 
 
 class Collector:
     """Reads one pipe. Keeps the first and the last half of ``limit`` bytes, and
-    hands everything up to ``sink_limit`` bytes to ``sink``."""
+    hands everything up to ``sink_limit`` bytes to ``sink``, as it comes.
+
+    A sink that fails gets nothing more; ``trouble`` is then its error, for
+    whoever runs the command to end it and raise.
+    """
 
     def __init__(self, descriptor: int, limit: int, sink: IO[bytes] | None, sink_limit: int):
         os.set_blocking(descriptor, False)
         self.descriptor = descriptor
         self.open = True
+        self.trouble: StorageError | None = None
         self._half = limit // 2
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
@@ -31,6 +41,7 @@ class Collector:
         self._size = 0
         self._sink = sink
         self._sink_left = sink_limit
+        self._sink_truncated = False
 
     def read(self) -> bool:
         """Take what is there; False when there was nothing."""
@@ -41,14 +52,13 @@ class Collector:
         if not data:
             self.close()
             return False
-        self._add(data)
+        self.add(data)
         return True
 
-    def _add(self, data: bytes) -> None:
+    def add(self, data: bytes) -> None:
+        """Take ``data`` as if the command had written it."""
         self._size += len(data)
-        if self._sink and self._sink_left > 0:
-            self._sink.write(data[: self._sink_left])
-            self._sink_left -= len(data)
+        self._hand_on(data)
         room = self._half - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -56,8 +66,26 @@ class Collector:
         if data:
             self._tail.append(data)
             self._tail_size += len(data)
-            while self._tail_size - len(self._tail[0]) >= self._half:
+            while self._tail and self._tail_size - len(self._tail[0]) >= self._half:
                 self._tail_size -= len(self._tail.popleft())
+
+    def _hand_on(self, data: bytes) -> None:
+        if self._sink is None or self.trouble:
+            return
+        self._sink_truncated = self._sink_truncated or len(data) > self._sink_left
+        if self._sink_left <= 0:
+            return
+        try:
+            self._sink.write(data[: self._sink_left])
+            self._sink.flush()
+        except (OSError, ValueError) as error:  # ValueError: the sink was closed
+            name = getattr(self._sink, "name", None)
+            self.trouble = StorageError(
+                f"a command's output cannot be handed on: {getattr(error, 'strerror', error)}",
+                place=name if isinstance(name, str) else None,
+            )
+            self.trouble.__cause__ = error
+        self._sink_left -= len(data)
 
     def close(self) -> None:
         if self.open:
@@ -68,7 +96,7 @@ class Collector:
         kept = b"".join(self._tail)
         kept = kept[-self._half :] if self._half else b""
         data = bytes(self._head) + kept
-        return Output(data, self._size, truncated=len(data) < self._size)
+        return Output(data, self._size, len(data) < self._size, self._sink_truncated)
 
 
 class Feeder:
@@ -102,26 +130,63 @@ class Feeder:
 class Forwarder:
     """Copies a descriptor of the harness's, such as its standard input, to a
     command's. A thread of its own: the source may be a terminal or a file, which
-    no selector waits for."""
+    no selector waits for.
+
+    After ``close`` nothing more is taken from the source: what comes later is
+    the next command's. The source's own flags are never changed, since others
+    may share it.
+    """
 
     def __init__(self, descriptor: int, source: int) -> None:
+        os.set_blocking(descriptor, False)
         self.descriptor = descriptor
         self.open = True
         self._lock = threading.Lock()
-        threading.Thread(target=self._copy, args=(source,), daemon=True).start()
+        self._woken, self._wake = os.pipe2(os.O_CLOEXEC)
+        try:
+            self._thread = start_thread(self._copy, source)
+        except BaseException:
+            os.close(self._wake)
+            os.close(self._woken)
+            raise
 
     def _copy(self, source: int) -> None:
         with suppress(OSError):
-            while data := os.read(source, CHUNK):
-                while data:
-                    data = data[os.write(self.descriptor, data) :]
-        self.close()
+            while self._wait(source, select.POLLIN) and (data := os.read(source, CHUNK)):
+                while data and self._wait(self.descriptor, select.POLLOUT):
+                    data = data[self._write(data) :]
+        self._end()
+        os.close(self._woken)
 
-    def close(self) -> None:
+    def _wait(self, descriptor: int, event: int) -> bool:
+        """Wait until ``descriptor`` is ready or broken; False when closed meanwhile."""
+        poller = select.poll()
+        poller.register(self._woken, 0)  # its other end's closing is always reported
+        poller.register(descriptor, event)
+        return self._woken not in dict(poller.poll())
+
+    def _write(self, data: bytes) -> int:
+        with self._lock:
+            if not self.open:
+                raise BrokenPipeError
+            try:
+                return os.write(self.descriptor, data)
+            except BlockingIOError:
+                return 0
+
+    def _end(self) -> None:
         with self._lock:
             if self.open:
                 self.open = False
                 os.close(self.descriptor)
+
+    def close(self) -> None:
+        """Stop copying and wait for the thread. Safe to call twice."""
+        if self._wake >= 0:
+            os.close(self._wake)
+            self._wake = -1
+        self._thread.join(JOIN_SECONDS)
+        self._end()
 
 
 def register(selector: selectors.BaseSelector, one: Collector | Feeder | Forwarder) -> None:

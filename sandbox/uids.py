@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.errors import BoxError
+from rolewall.sandbox.guard import guarded
 
 __all__ = ["Identity", "lease"]
 
@@ -60,10 +61,11 @@ def lease(*, own_init_uid: bool) -> Identity:
             privileged engine, or the harness is root).
 
     Raises:
-        BoxError: every pair is taken.
+        BoxError: every pair is taken, or the pool cannot be written.
     """
     if os.geteuid() == 0:
-        return _lease_pair()
+        with guarded("lease users for a box"):
+            return _lease_pair()
     uid, gid = os.geteuid(), os.getegid()
     if own_init_uid:
         return Identity(uid, gid, FIRST_UID - 1, FIRST_UID - 1)
@@ -101,7 +103,10 @@ def _try_lock(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         return None
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
+import select
+import signal
 import socket
 import subprocess
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from typing import IO
 
 from rolewall.errors import BackendUnavailable, BoxError, InputError
@@ -15,14 +18,17 @@ from rolewall.sandbox.bubblewrap.cgroup import ControlGroup, clean_groups
 from rolewall.sandbox.bubblewrap.command import Layout, bwrap_command
 from rolewall.sandbox.bubblewrap.diagnose import diagnose
 from rolewall.sandbox.bubblewrap.find import bwrap_version, find_bwrap
+from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.host import host_binds
 from rolewall.sandbox.kit import Kit, clean_kits
 from rolewall.sandbox.protocol import BoxSpec, Finding
 from rolewall.sandbox.uids import Identity, lease
+from rolewall.sandbox.usage import shared_disk_fact
 
 __all__ = ["BubblewrapBackend", "BubblewrapBox"]
 
 END_SECONDS = 10.0
+KILL_SECONDS = 10.0
 COMPLAINT_SECONDS = 2.0
 MEBIBYTE = 1024 * 1024
 
@@ -33,6 +39,14 @@ class BubblewrapBackend:
     name = "bubblewrap"
 
     def launch(self, spec: BoxSpec) -> BubblewrapBox:
+        """Start a box. See ``Backend`` for the contract.
+
+        Raises:
+            BackendUnavailable: no usable bubblewrap.
+            BoxError: this box could not be made.
+            StorageError: the box's kit cannot be written.
+            InputError: another image than ``host``.
+        """
         if spec.image != "host":
             raise InputError(
                 "the bubblewrap backend has no images",
@@ -40,25 +54,10 @@ class BubblewrapBackend:
                 expected="image: host",
                 hint="use the docker backend for images",
             )
-        bwrap = find_bwrap()
-        root = os.geteuid() == 0
-        identity = lease(own_init_uid=root)
-        kit: Kit | None = None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            kit = Kit.make(spec, identity)
-            layout = Layout(tuple(host_binds()), kit.path, theirs.fileno(), root)
-            process = _spawn(bwrap_command(bwrap, spec, identity, layout), theirs)
-        except BaseException:
-            ours.close()
-            identity.release()
-            if kit:
-                kit.close()
-            raise
-        finally:
-            theirs.close()
-        group = ControlGroup.make(spec.limits)
-        return BubblewrapBox(process, ours, identity, kit, group, spec.limits)
+        with guarded("start a box"), ExitStack() as undo:
+            box = _start(spec, undo)
+            undo.pop_all()
+        return box
 
     def diagnose(self) -> list[Finding]:
         return diagnose(Limits())
@@ -67,18 +66,38 @@ class BubblewrapBackend:
         return clean_kits() + clean_groups()
 
 
+def _start(spec: BoxSpec, undo: ExitStack) -> BubblewrapBox:
+    bwrap, root = find_bwrap(), os.geteuid() == 0
+    identity = lease(own_init_uid=root)
+    undo.callback(identity.release)
+    kit = Kit.make(spec, identity)
+    undo.callback(kit.close)
+    group = ControlGroup.make(spec.limits)
+    if group:
+        undo.callback(group.remove)
+    facts = _facts(identity, spec.limits, grouped=group is not None)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        undo.callback(ours.close)
+        layout = Layout(tuple(host_binds()), kit.path, theirs.fileno(), root)
+        process = _spawn(bwrap_command(bwrap, spec, identity, layout), theirs)
+    return BubblewrapBox(process, ours, identity, kit, group, spec.limits, facts)
+
+
 def _spawn(command: list[str], control: socket.socket) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=[control.fileno()],
-            env={"PATH": "/usr/bin:/bin"},
-        )
-    except OSError as error:
-        raise BackendUnavailable(f"bubblewrap cannot be started: {error.strerror}") from error
+    # Opened here: a Popen that fails may leave what it has opened for DEVNULL.
+    with open(os.devnull, "r+b") as nothing:
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=subprocess.PIPE,
+                pass_fds=[control.fileno()],
+                env={"PATH": "/usr/bin:/bin"},
+            )
+        except (FileNotFoundError, PermissionError) as error:
+            raise BackendUnavailable(f"bubblewrap cannot be started: {error.strerror}") from error
 
 
 class BubblewrapBox:
@@ -94,17 +113,27 @@ class BubblewrapBox:
         kit: Kit,
         group: ControlGroup | None,
         limits: Limits,
+        facts: Mapping[str, object],
     ) -> None:
         self._process = process
+        self._init = -1  # a pidfd, once init's pid is known
+        self._closed = False
         self._kit = kit
         self._group = group
         self.control = control
         self.identity = identity
         self.attach = os.geteuid() == 0
         self.rlimits = _rlimits(limits, grouped=group is not None)
-        self.facts = _facts(identity, limits, grouped=group is not None)
+        self.facts = facts
 
     def admit(self, pid: int) -> None:
+        """Put init, and so all it starts, under the box's limits.
+
+        Raises:
+            BoxError: init is gone, or the kernel refused.
+        """
+        with guarded("find the init of a box"):
+            self._init = os.pidfd_open(pid)
         if self._group:
             self._group.admit(pid)
 
@@ -118,19 +147,48 @@ class BubblewrapBox:
         return stream.read().decode("utf-8", "replace").strip() if stream else ""
 
     def close(self) -> None:
+        """Remove the box, its files and its users. Safe to call twice.
+
+        Raises:
+            BoxError: it did not end, by force neither; the users are then kept,
+                so that no other box gets them.
+        """
+        if self._closed:
+            return
         self.control.close()
+        if not (self._ended(END_SECONDS) or self._killed()):
+            raise BoxError("a box did not end", got=f"pid {self._process.pid}")
+        self._closed = True
+        if self._init >= 0:
+            os.close(self._init)
+        if self._process.stderr:
+            self._process.stderr.close()
+        if self._group:
+            self._group.remove()
+        self._kit.close()
+        self.identity.release()
+
+    def _ended(self, seconds: float) -> bool:
+        """Whether bubblewrap is reaped, and init gone, within ``seconds`` each.
+
+        Bubblewrap can die before its box does: init says when the users are free.
+        """
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            raise BoxError("a box did not end", got=f"pid {self._process.pid}") from None
-        finally:
-            if self._process.stderr:
-                self._process.stderr.close()
-            if self._group:
-                self._group.remove()
-            self._kit.close()
-            self.identity.release()
+            return False
+        if self._init < 0:
+            return True
+        poller = select.poll()
+        poller.register(self._init, select.POLLIN)
+        return bool(poller.poll(round(seconds * 1000)))
+
+    def _killed(self) -> bool:
+        if self._init >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        self._process.kill()
+        return self._ended(KILL_SECONDS)
 
 
 def _rlimits(limits: Limits, *, grouped: bool) -> Mapping[int, tuple[int, int]]:
@@ -152,10 +210,23 @@ def _facts(identity: Identity, limits: Limits, *, grouped: bool) -> dict[str, ob
         "role_uid": identity.role_uid,
         "init_uid": identity.init_uid,
         "distinct_uids": identity.distinct,
-        "limits": {
-            "memory_mb": [limits.memory_mb, "cgroup" if grouped else "rlimit per process"],
-            "pids": [limits.pids, "cgroup" if grouped else "rlimit per user namespace"],
-            "cpus": [limits.cpus, "cgroup" if grouped else "not enforced"],
-            "disk_mb": [limits.disk_mb, "tmpfs size, rlimit per file"],
-        },
+        "limits": _limit_facts(limits, grouped=grouped),
+    }
+
+
+def _limit_facts(limits: Limits, *, grouped: bool) -> dict[str, str]:
+    cpus = f"{limits.cpus:g} cores"
+    disk = f"tmpfs, {limits.disk_mb} MiB a private zone; {shared_disk_fact(limits.disk_mb)}"
+    if grouped:
+        return {
+            "memory_mb": f"cgroup, {limits.memory_mb} MiB",
+            "pids": f"cgroup, {limits.pids} processes with init",
+            "cpus": f"cgroup, {cpus}",
+            "disk_mb": disk,
+        }
+    return {
+        "memory_mb": f"rlimit, {limits.memory_mb} MiB a process",
+        "pids": f"rlimit, {limits.pids} processes of this user in the user namespace",
+        "cpus": f"not enforced, {cpus}",
+        "disk_mb": disk,
     }

@@ -11,6 +11,8 @@ from rolewall.sandbox.uids import Identity
 
 __all__ = ["Layout", "bwrap_command"]
 
+MEBIBYTE = 1024 * 1024
+SHM_MEGABYTES = 64
 NAMESPACES = (
     "--unshare-pid",
     "--unshare-net",
@@ -61,10 +63,13 @@ def _file_system(spec: BoxSpec, layout: Layout) -> list[str]:
             arguments += ["--symlink", target, f"/{link}"]
         elif Path("/", link).is_dir():
             arguments += ["--ro-bind", f"/{link}", f"/{link}"]
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", str(layout.kit), "/rolewall"]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    shared = min(SHM_MEGABYTES, spec.limits.disk_mb) * MEBIBYTE
+    arguments += ["--perms", "1777", "--size", str(shared), "--tmpfs", "/dev/shm"]
+    arguments += ["--ro-bind", str(layout.kit), "/rolewall"]
     for name in sorted(path.name for path in (layout.kit / "etc").iterdir()):
         arguments += ["--ro-bind", str(layout.kit / "etc" / name), f"/etc/{name}"]
-    size = str(spec.limits.disk_mb * 1024 * 1024)
+    size = str(spec.limits.disk_mb * MEBIBYTE)
     for zone in spec.private:
         arguments += ["--perms", "1777", "--size", size, "--tmpfs", f"/{zone}"]
     return arguments

@@ -16,8 +16,20 @@ __all__ = ["bwrap_version", "find_bwrap"]
 MINIMUM = (0, 8, 0)
 
 
+_versions: dict[Path, tuple[int, ...]] = {}
+
+
 def bwrap_version(path: Path) -> tuple[int, ...] | None:
-    """The version a binary reports, None when it does not run."""
+    """The version a binary reports, None when it does not run. Asked once per path."""
+    if path not in _versions:
+        version = _ask_version(path)
+        if version is None:  # this may pass, so it is not kept
+            return None
+        _versions[path] = version
+    return _versions[path]
+
+
+def _ask_version(path: Path) -> tuple[int, ...] | None:
     try:
         result = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=10, check=False

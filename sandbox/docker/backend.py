@@ -17,7 +17,8 @@ from rolewall.sandbox.docker.fit import refuse_unfit
 from rolewall.sandbox.docker.image import find_image
 from rolewall.sandbox.docker.launched import DockerBox
 from rolewall.sandbox.docker.profile import choose_profile
-from rolewall.sandbox.kit import Kit
+from rolewall.sandbox.guard import guarded
+from rolewall.sandbox.kit import Kit, clean_kits
 from rolewall.sandbox.owner import new_name
 from rolewall.sandbox.protocol import BoxSpec, Finding
 from rolewall.sandbox.uids import lease
@@ -31,15 +32,15 @@ TOLERATED = ("swap limit",)
 
 
 class DockerBackend:
-    """A ``Backend`` on the engine that the environment names.
-
-    Connects at the first use; safe to share between threads.
+    """A ``Backend`` on ``engine``, which it then owns, or on the one that the
+    environment names, connected at the first use. Safe to share between threads.
     """
 
     name = "docker"
 
-    def __init__(self) -> None:
-        self._engine: Engine | None = None
+    def __init__(self, engine: Engine | None = None) -> None:
+        self._engine = engine
+        self._fit = False
         self._lock = threading.Lock()
         self._run = secrets.token_hex(8)
 
@@ -49,17 +50,19 @@ class DockerBackend:
         Raises:
             BackendUnavailable: no usable engine.
             BoxError: this box could not be made.
+            StorageError: the engine, or the box's kit, has no room left.
             InputError: the image does not exist, or a zone cannot be mounted.
         """
-        engine = self._usable_engine()
-        with ExitStack() as undo:
+        with guarded("start a box"), ExitStack() as undo:
+            engine = self._usable_engine()
             plan = self._plan(engine, spec, undo)
             name = new_name()
             undo.callback(_discard, engine, name)
             container, warnings = _start(engine, plan, name)
-            control = _connected(engine, plan, container)
+            control = undo.enter_context(_connected(engine, plan, container))
+            box = _box(engine, plan, container, control, warnings)
             undo.pop_all()
-        return _box(engine, plan, container, control, warnings)
+        return box
 
     def _plan(self, engine: Engine, spec: BoxSpec, undo: ExitStack) -> Plan:
         image = find_image(engine, spec.image)
@@ -83,13 +86,10 @@ class DockerBackend:
     def _usable_engine(self) -> Engine:
         with self._lock:
             if self._engine is None:
-                engine = find_engine()
-                try:
-                    refuse_unfit(engine)
-                except RolewallError:
-                    engine.close()
-                    raise
-                self._engine = engine
+                self._engine, self._fit = find_engine(), False
+            if not self._fit:
+                refuse_unfit(self._engine)
+                self._fit = True
             return self._engine
 
     def diagnose(self) -> list[Finding]:
@@ -97,8 +97,8 @@ class DockerBackend:
         return diagnose(self.launch)
 
     def clean(self) -> list[str]:
-        """Remove the containers of this user's dead harnesses; a line for each."""
-        return clean()
+        """Remove containers and kits of this user's dead harnesses; a line for each."""
+        return clean() + clean_kits()
 
     def close(self) -> None:
         """Close the connection to the engine. Boxes are closed one by one."""

@@ -20,6 +20,8 @@ cannot be reached, or may not be       BackendUnavailable     no box can be made
 did not answer before the deadline     BoxError               the state is unknown: the
                                                               caller discards the box
 has no room left                       StorageError           making room helps
+could not be asked: this process is    BoxError               not the engine's fault
+out of descriptors or memory
 refuses a profile, a runtime, a mount  BackendUnavailable     no box can be made here
 refuses anything else                  BoxError               this box could not be made
 =====================================  =====================  ==============================
@@ -37,6 +39,7 @@ from rolewall.errors import BackendUnavailable, BoxError, RolewallError, Storage
 __all__ = ["is_being_removed", "is_missing", "is_transient", "translate", "unreachable"]
 
 HTTP_CONFLICT = 409
+OUR_OWN = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 START_ENGINE = "start it (`systemctl start docker`), or use the bubblewrap backend"
 JOIN_GROUP = "add yourself to the group `docker` and log in again, or use the bubblewrap backend"
 SAME_FILES = "the engine must run on this machine and see the same files as the harness"
@@ -108,9 +111,19 @@ def translate(problem: Exception, doing: str, address: str, deadline: float) -> 
         )
     if isinstance(problem, errors.APIError):
         return _refusal(problem, doing)
-    if isinstance(problem, exceptions.ConnectionError):
-        return unreachable(_os_error(problem), address)
-    if isinstance(problem, errors.DockerException) and (cause := _os_error(problem)):
+    return _unasked(problem, doing, address)
+
+
+def _unasked(problem: Exception, doing: str, address: str) -> RolewallError:
+    """The engine gave no answer at all."""
+    from docker import errors
+    from requests import exceptions
+
+    cause = _os_error(problem)
+    if cause and cause.errno in OUR_OWN:
+        return BoxError(f"cannot ask the Docker engine to {doing}: {cause.strerror}")
+    connecting = isinstance(problem, exceptions.ConnectionError)
+    if connecting or (cause and isinstance(problem, errors.DockerException)):
         return unreachable(cause, address)
     return BoxError(f"the Docker engine failed to {doing}: {problem}", place=address)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 from rolewall.errors import BoxError
 from rolewall.sandbox.docker.cleanup import remove
-from rolewall.sandbox.docker.container import Plan
+from rolewall.sandbox.docker.container import MEBIBYTE, Plan
 from rolewall.sandbox.docker.engine import Engine
 from rolewall.sandbox.docker.limits import check_limits
 
@@ -31,7 +32,8 @@ class DockerBox:
         self.control = control
         self.identity = plan.identity
         self.attach = plan.attach
-        self.rlimits: Mapping[int, tuple[int, int]] = {}
+        largest = plan.spec.limits.disk_mb * MEBIBYTE
+        self.rlimits: Mapping[int, tuple[int, int]] = {resource.RLIMIT_FSIZE: (largest, largest)}
         self._limits: dict[str, str] = {}
         self.facts: Mapping[str, object] = {**facts, "limits": self._limits}
         self._engine = engine

@@ -9,6 +9,7 @@ from pathlib import Path
 from rolewall.errors import BoxError
 from rolewall.sandbox.docker.container import MEBIBYTE, private_megabytes
 from rolewall.sandbox.protocol import BoxSpec
+from rolewall.sandbox.usage import shared_disk_fact
 
 __all__ = ["check_limits"]
 
@@ -25,19 +26,21 @@ def check_limits(groups: str, spec: BoxSpec) -> dict[str, str]:
         BoxError: a limit is absent or wider than asked.
     """
     asked = {
-        "memory": (spec.limits.memory_mb, "MiB"),
+        "memory_mb": (spec.limits.memory_mb, "MiB"),
         "pids": (spec.limits.pids + 1, "processes with init"),
         "cpus": (spec.limits.cpus, "cores"),
     }
-    found = {"memory": _memory(groups), "pids": _pids(groups), "cpus": _cpus(groups)}
+    found = {"memory_mb": _memory(groups), "pids": _pids(groups), "cpus": _cpus(groups)}
     facts = {}
     for name, (most, unit) in asked.items():
         value = found[name]
         # The kernel rounds a core's share to microseconds of a period.
         if value is None or value > most * 1.001:
-            raise BoxError(f"the limit of {name} is not in force", got=value, expected=most)
+            raise BoxError(f"the limit {name} is not in force", got=value, expected=most)
         facts[name] = f"cgroup, {value:g} {unit}"
-    facts["disk"] = f"tmpfs, {private_megabytes(spec)} MiB a private zone; shared zones none"
+    facts["disk_mb"] = f"tmpfs, {private_megabytes(spec)} MiB a private zone; " + shared_disk_fact(
+        spec.limits.disk_mb
+    )
     return facts
 
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,15 +51,6 @@ bool request_parse(const struct message *message, struct request *request)
     request->streams = message->descriptors;
     return fields_done(&fields) && message->descriptor_count == STREAMS && arguments[0] != NULL &&
            request->cwd[0] == '/';
-}
-
-static int reset_signals(void)
-{
-    sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL); /* fails for KILL, STOP and libc's own, which is right */
-    sigemptyset(&none);
-    return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int take_streams(const int *streams, int *reports)

@@ -45,9 +45,12 @@ static const char *parse_options(char **argv, struct server *server)
     return role && argv[0] == NULL ? where : NULL;
 }
 
-static void block_child_signals(struct server *server)
+/* Whoever started us may have ignored SIGCHLD: then no child could be waited for. */
+static void take_signals(struct server *server)
 {
     sigset_t child;
+    if (server->children = -1, reset_signals() < 0)
+        return;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
@@ -59,8 +62,8 @@ static int shut_in(struct server *server, const char **step)
     if (become_closed(&server->control, step) < 0 || become_init(&server->self, step) < 0 ||
         may_become_role(&server->role, step) < 0)
         return -1;
-    block_child_signals(server);
     *step = "signals";
+    take_signals(server);
     return server->children;
 }
 

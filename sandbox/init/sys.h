@@ -23,6 +23,9 @@ bool parse_number(const char *text, unsigned long long max, unsigned long long *
 /* "UID:GID", neither of them -1. */
 bool parse_ids(const char *text, struct ids *ids);
 
+/* Every signal has its default effect, and none is blocked. */
+int reset_signals(void);
+
 int close_from(unsigned int first);
 int close_between(unsigned int first, unsigned int last);
 

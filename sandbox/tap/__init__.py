@@ -6,8 +6,8 @@ protected by mounts and users alone.
 
 from __future__ import annotations
 
-from .bpf import build_filter
+from .bpf import build_deny_filter, build_filter
 from .client import Supervisor, Watch
 from .wire import WatchSpec, WatchSummary
 
-__all__ = ["Supervisor", "Watch", "WatchSpec", "WatchSummary", "build_filter"]
+__all__ = ["Supervisor", "Watch", "WatchSpec", "WatchSummary", "build_deny_filter", "build_filter"]

@@ -6,13 +6,14 @@ eight-bit jump offsets of classic BPF are never a limit.
 
 from __future__ import annotations
 
+import errno
 import struct
 from collections.abc import Sequence
 from functools import cache
 
 from .syscalls import ARCHES, TABLE, Arch, ArgTest, Syscall, native_arch
 
-__all__ = ["ALLOW", "NOTIFY", "build_filter", "run_filter"]
+__all__ = ["ALLOW", "NOTIFY", "build_deny_filter", "build_filter", "run_filter"]
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
@@ -28,8 +29,8 @@ Insn = tuple[int, int, int, int]
 
 @cache
 def build_filter(arch: str | None = None) -> bytes:
-    """The filter as an array of ``struct sock_filter`` (8 bytes each), for this machine
-    or for ``arch`` (``x86_64``, ``aarch64``).
+    """The tap's filter as an array of ``struct sock_filter`` (8 bytes each), for this
+    machine or for ``arch`` (``x86_64``, ``aarch64``).
 
     Calls of another architecture or of x32 are notified.
 
@@ -37,11 +38,27 @@ def build_filter(arch: str | None = None) -> bytes:
         TapError: the tap has no table for the architecture.
     """
     machine = native_arch() if arch is None else ARCHES[arch]
-    program = _prologue(machine)
-    for row in TABLE:
+    return _pack(machine, NOTIFY, [(row, _body(row)) for row in TABLE])
+
+
+@cache
+def build_deny_filter(arch: str | None = None) -> bytes:
+    """The filter of a box without a tap: what the tap would refuse fails with the same
+    error, of another architecture or x32 everything, and nobody is told.
+
+    Raises:
+        TapError: there is no table for the architecture.
+    """
+    machine = native_arch() if arch is None else ARCHES[arch]
+    rows = [(row, _denial(row)) for row in TABLE if row.errno or row.set_id]
+    return _pack(machine, ERRNO | errno.ENOSYS, rows)
+
+
+def _pack(machine: Arch, foreign: int, rows: Sequence[tuple[Syscall, list[Insn]]]) -> bytes:
+    program = _prologue(machine, foreign)
+    for row, body in rows:
         number = row.number(machine.name)
         if number is not None:
-            body = _body(row)
             program += [(_JEQ, 0, len(body), number), *body]
     program.append((_RETURN, 0, 0, ALLOW))
     if len(program) > _MAX_INSNS:
@@ -49,27 +66,46 @@ def build_filter(arch: str | None = None) -> bytes:
     return b"".join(_INSN.pack(*insn) for insn in program)
 
 
-def _prologue(machine: Arch) -> list[Insn]:
+def _prologue(machine: Arch, foreign: int) -> list[Insn]:
     program: list[Insn] = [
         (_LOAD, 0, 0, _ARCH),
         (_JEQ, 1, 0, machine.audit),
-        (_RETURN, 0, 0, NOTIFY),
+        (_RETURN, 0, 0, foreign),
         (_LOAD, 0, 0, _NR),
     ]
     if machine.x32_bit:
-        program += [(_JSET, 0, 1, machine.x32_bit), (_RETURN, 0, 0, NOTIFY)]
+        program += [(_JSET, 0, 1, machine.x32_bit), (_RETURN, 0, 0, foreign)]
     return program
 
 
 def _body(row: Syscall) -> list[Insn]:
     if row.silent:
         return [(_RETURN, 0, 0, ERRNO | row.errno)]
+    return _decision(row, NOTIFY)
+
+
+def _denial(row: Syscall) -> list[Insn]:
+    if row.errno:
+        return _decision(row, ERRNO | row.errno)
+    return _all(row.set_id, ERRNO | errno.EPERM)
+
+
+def _all(tests: Sequence[ArgTest], action: int) -> list[Insn]:
+    body: list[Insn] = [(_RETURN, 0, 0, action), (_RETURN, 0, 0, ALLOW)]
+    for test in reversed(tests):
+        compare = _JSET if test.mask else _JEQ
+        missed = len(body) - 1
+        body = [(_LOAD, 0, 0, _ARGS + 8 * test.arg), (compare, 0, missed, test.value), *body]
+    return body
+
+
+def _decision(row: Syscall, action: int) -> list[Insn]:
     body: list[Insn] = []
     for test in row.unless:
         body += _test(test, ALLOW)
     for test in row.when:
-        body += _test(test, NOTIFY)
-    return [*body, (_RETURN, 0, 0, ALLOW if row.when else NOTIFY)]
+        body += _test(test, action)
+    return [*body, (_RETURN, 0, 0, ALLOW if row.when else action)]
 
 
 def _test(test: ArgTest, action: int) -> list[Insn]:

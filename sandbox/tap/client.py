@@ -42,22 +42,20 @@ class Supervisor:
     """The process that serves the listeners of all boxes of a run.
 
     Use as a context manager, one for a run; ``watch`` may be called from any thread.
+
+    Raises:
+        TapError: the process cannot be started.
     """
 
     def __init__(self) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        argument = json.dumps([sys.path, folder])
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _PROGRAM, argument],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                cwd="/",
-            )
         self._lock = threading.Lock()
+        self._control, theirs = _channel()
+        with theirs:
+            try:
+                self._process = _start(theirs.fileno())
+            except OSError as error:
+                self._control.close()
+                raise TapError(f"the supervisor cannot be started: {error.strerror}") from error
 
     def watch(self, listener: int, spec: WatchSpec) -> Watch:
         """Serve ``listener``, a seccomp notification descriptor, which this call takes over.
@@ -67,14 +65,15 @@ class Supervisor:
         Raises:
             TapError: the supervisor is gone, or the ledger cannot be written.
         """
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        watch = Watch(ours, self)
         try:
-            with theirs, self._lock:
-                wire.send(self._control, spec.to_json(), listener, theirs.fileno())
-        except OSError:
-            ours.close()
-            raise TapError(self.trouble()) from None
+            ours, theirs = _channel()
+            watch = Watch(ours, self)
+            try:
+                with theirs, self._lock:
+                    wire.send(self._control, spec.to_json(), listener, theirs.fileno())
+            except OSError:
+                ours.close()
+                raise TapError(self.trouble()) from None
         finally:
             os.close(listener)
         try:
@@ -122,6 +121,27 @@ class Supervisor:
                 raise
 
 
+def _channel() -> tuple[socket.socket, socket.socket]:
+    try:
+        return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    except OSError as error:
+        raise TapError(f"no way to the supervisor can be made: {error.strerror}") from error
+
+
+def _start(control: int) -> subprocess.Popen[bytes]:
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # Opened here: a Popen that fails may leave what it has opened for DEVNULL.
+    with open(os.devnull, "wb") as nothing:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", _PROGRAM, json.dumps([sys.path, folder])],
+            stdin=control,
+            stdout=nothing,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            cwd="/",
+        )
+
+
 class Watch:
     """One watched box. Every method raises ``TapError`` when attempts can no longer be
     observed or recorded; the box must then be ended."""
@@ -141,7 +161,7 @@ class Watch:
 
     def poll(self) -> bool:
         """Whether the budget for crossings is spent; never waits."""
-        while select.select([self._channel], [], [], 0)[0]:
+        while self._readable(0):
             self._take()
         return self._violated
 
@@ -170,11 +190,16 @@ class Watch:
         until = time.monotonic() + seconds
         while True:
             left = max(0.0, until - time.monotonic())
-            if not select.select([self._channel], [], [], left)[0]:
+            if not self._readable(left):
                 raise TapError(f"the supervisor did not answer {operation} in {seconds:g} s")
             message = self._take()
             if message.get("done") == operation:
                 return message
+
+    def _readable(self, seconds: float) -> bool:
+        poller = select.poll()  # select() takes no descriptor above 1023
+        poller.register(self._channel, select.POLLIN)
+        return bool(poller.poll(round(seconds * 1000)))
 
     def _take(self) -> dict[str, Any]:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from rolewall.policies import Effect, escape
+from rolewall.policies import Effect
 
 from . import kernel
 from .flags import (
@@ -21,7 +21,7 @@ from .kernel import Notification
 from .resolve import Unreadable, base_path
 from .syscalls import Arch, PathArg, Syscall
 
-__all__ = ["Named", "Opening", "argv_of", "named_paths", "opening", "row_flags"]
+__all__ = ["Named", "Opening", "argv_of", "named_paths", "opening", "refused_mode", "row_flags"]
 
 _ARGV_ITEMS = 256
 _ARGV_BYTES = 16 * 1024
@@ -54,22 +54,9 @@ class Opening:
 
 
 def opening(row: Syscall, call: Notification, arch: Arch) -> Opening:
-    """Flags and effect of a call of the open family.
-
-    Raises Unreadable where openat2's structure cannot be read.
-    """
-    value = _openat2_flags(call) if row.name == "openat2" else _signed(call.args[row.flags or 0])
+    """Flags and effect of a call of the open family."""
+    value = _signed(call.args[row.flags or 0])
     return Opening(open_effect(value), open_follows(value, arch), value)
-
-
-def _openat2_flags(call: Notification) -> int:
-    try:
-        raw = kernel.read_memory(call.tid, call.args[2], 8)
-    except OSError as error:
-        raise Unreadable(f"cannot read open_how: {error.strerror}") from None
-    if len(raw) < 8:
-        raise Unreadable("cannot read open_how")
-    return int(struct.unpack("<Q", raw)[0])
 
 
 def row_flags(row: Syscall, call: Notification, arch: Arch) -> tuple[str, ...]:
@@ -77,6 +64,11 @@ def row_flags(row: Syscall, call: Notification, arch: Arch) -> tuple[str, ...]:
     if row.flags is None:
         return ()
     return flag_names(row.flag_names, call.args[row.flags], arch)
+
+
+def refused_mode(row: Syscall, call: Notification, arch: Arch) -> tuple[str, ...]:
+    """The mode of a call that would make a set-id file."""
+    return flag_names("mode", call.args[row.set_id[-1].arg], arch)
 
 
 def named_paths(row: Syscall, call: Notification) -> list[Named]:
@@ -169,7 +161,7 @@ def argv_of(row: Syscall, call: Notification) -> tuple[list[str], bool]:
         if not pointer:
             return found, True
         raw = _argument(call.tid, pointer)
-        found.append(escape(raw[:room]))
+        found.append(raw[:room].decode("utf-8", "backslashreplace"))  # words, not names
         room -= len(raw)
         if room <= 0 or len(raw) == kernel.PATH_MAX:
             return found, False

@@ -35,6 +35,8 @@ _NAMES = {
     "unlink": {0x200: "AT_REMOVEDIR"},
     "rename": {1: "RENAME_NOREPLACE", 2: "RENAME_EXCHANGE", 4: "RENAME_WHITEOUT"},
     "clone": {
+        0x200: "CLONE_FS",
+        0x400: "CLONE_FILES",
         0x20000: "CLONE_NEWNS",
         0x2000000: "CLONE_NEWCGROUP",
         0x4000000: "CLONE_NEWUTS",

@@ -50,12 +50,18 @@ def _stat(root: Root, path: bytes) -> tuple[_Place | None, bool | None]:
 
 
 def _nearest_read_only(root: Root, path: bytes) -> bool | None:
-    while path != b"/":
-        path = path.rpartition(b"/")[0] or b"/"
-        place, _ = _stat(root, path)
-        if place is not None:
-            return place[1]
-    return None
+    """Of the nearest directory above ``path`` that exists, found by halving: what is below
+    a missing one is missing, and a path has up to two thousand parts."""
+    parts = path.split(b"/")[1:]
+    found, low, high = None, 1, len(parts) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        place, _ = _stat(root, b"/" + b"/".join(parts[:middle]))
+        if place is None:
+            high = middle - 1
+        else:
+            found, low = place[1], middle + 1
+    return found
 
 
 def _permits(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolewall.errors import RolewallError
-from rolewall.policies import Attempt, Effect, Judgement, Kind, Ledger, Outcome
+from rolewall.policies import Attempt, Effect, Judgement, Kind, Ledger, Outcome, shorten
 
 from .tally import OwnWrites, Tally
 from .task import TaskFacts
@@ -17,6 +17,7 @@ from .wire import WatchSpec
 __all__ = ["Recorder", "Seen"]
 
 _TEXT_MAX = 4096
+_BYTES_MAX = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,24 @@ class Recorder:
     """The ledger lines and numbers of one watch.
 
     ``tell`` brings news to the harness: ``{"violated": true}`` or ``{"broken": why}``.
-    Nothing is recorded, only counted, until ``began`` is set.
+    Nothing is recorded, only counted, until ``began`` is set. ``most_bytes`` bounds the
+    lines of crossings, and once more all other lines, as the budget bounds their number.
     """
 
     def __init__(
-        self, spec: WatchSpec, ledger: Ledger, tell: Callable[[dict[str, Any]], None]
+        self,
+        spec: WatchSpec,
+        ledger: Ledger,
+        tell: Callable[[dict[str, Any]], None],
+        most_bytes: int = _BYTES_MAX,
     ) -> None:
         self.began = self.violated = False
         self.broken = ""
         self._spec, self._ledger, self._tell = spec, ledger, tell
         self._tally, self._own = Tally(), OwnWrites()
-        self._crossings = self._others = 0
+        self._crossings = _Allowance(spec.crossing_budget, most_bytes)
+        self._others = _Allowance(spec.crossing_budget, most_bytes)
+        self._overflows = False
 
     @property
     def refuses(self) -> bool:
@@ -61,11 +69,12 @@ class Recorder:
         """Count one attempt, and write its line."""
         if self._probing():
             return
-        if self._within_budget(seen.found):
+        crossing = _crosses(seen.found)
+        if self._crossing_fits(seen.found) if crossing else self._other_fits(seen.found):
             attempt = self._attempt(seen)
             self._tally.add(attempt.kind, attempt.outcome)
             self._tally.edit(attempt)
-            self._append(attempt.to_line())
+            self._append(attempt.to_line(), self._crossings if crossing else self._others)
 
     def own(self, path: str, effect: Effect) -> None:
         if self._probing():
@@ -79,15 +88,18 @@ class Recorder:
         if self._probing():
             return
         self._tally.execs += 1
-        if self._within_cap():
-            line = {"type": "exec", "time": _now(), "exe": exe, "argv": argv}
-            self._append({**line, "argv_whole": whole, "pid": pid})
+        if self._other_fits():
+            line = {"type": "exec", "time": _now(), "exe": shorten(exe), "argv": argv}
+            self._append({**line, "argv_whole": whole, "pid": pid}, self._others)
 
     def flush(self, second: int) -> None:
         """Write the own writes of a second that is over."""
         if self._own and second != self._own.second:
             for line in self._own.take():
-                self._append(line)
+                if self._others.bytes > 0:
+                    self._append(line, self._others)
+                else:
+                    self._overflow()
         self._own.second = second
 
     def summary(self) -> dict[str, Any]:
@@ -119,10 +131,10 @@ class Recorder:
             phase=self._spec.phase,
             pid=task.pid,
             comm=task.comm,
-            exe=task.exe[:_TEXT_MAX],
+            exe=shorten(task.exe),
             syscall=seen.syscall,
             effect=seen.effect,
-            paths=seen.paths,
+            paths=tuple(shorten(path) for path in seen.paths),
             flags=seen.flags,
             zone=found.zone,
             owner=found.owner,
@@ -131,41 +143,62 @@ class Recorder:
             why=(f"{found.why}: {seen.detail}" if seen.detail else found.why)[:_TEXT_MAX],
         )
 
-    def _within_budget(self, found: Judgement) -> bool:
-        """Whether this attempt still gets its line. Only crossings spend the budget:
+    def _crossing_fits(self, found: Judgement) -> bool:
+        """Whether this crossing still gets its line. Only crossings spend the budget:
         a flood of anything else loses its own lines, never an edit's."""
-        crossing = found.kind in (Kind.EDIT, Kind.INCIDENTAL) or found.outcome is Outcome.UNKNOWN
-        if not crossing:
-            return self._within_cap(found)
-        self._crossings += 1
-        if self._crossings <= self._spec.crossing_budget:
+        if self._crossings.take():
             return True
         self.violated = True
         self._tally.add(found.kind, Outcome.DENIED)
-        self._note(f"budget of {self._spec.crossing_budget} crossings spent; all calls refused")
+        self._note(f"budget of {self._crossings} spent on crossings; all calls refused")
         self._tell({"violated": True})
         return False
 
-    def _within_cap(self, found: Judgement | None = None) -> bool:
-        self._others += 1
-        cap = self._spec.crossing_budget
-        if self._others <= cap:
+    def _other_fits(self, found: Judgement | None = None) -> bool:
+        if self._others.take():
             return True
-        if self._others == cap + 1:
-            self._note(f"more than {cap} other attempts and executions; the rest is only counted")
+        self._overflow()
         self._tally.unrecorded += 1
         if found:
             self._tally.add(found.kind, found.outcome)
         return False
 
+    def _overflow(self) -> None:
+        if not self._overflows:
+            self._overflows = True
+            self._note(f"budget of {self._others} spent on the rest, which is only counted now")
+
     def _note(self, text: str) -> None:
         self._append({"type": "note", "time": _now(), "text": text})
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: dict[str, Any], allowance: _Allowance | None = None) -> None:
+        before = self._ledger.size
         try:
             self._ledger.append({**line, "role": self._spec.role, "phase": self._spec.phase})
         except RolewallError as error:
             self.break_off(str(error))
+        if allowance:
+            allowance.bytes -= self._ledger.size - before
+
+
+class _Allowance:
+    """How many lines, and bytes of them, may still be written."""
+
+    def __init__(self, lines: int, size: int) -> None:
+        self.lines, self.bytes = lines, size
+        self._whole = f"{lines} lines or {size} bytes"
+
+    def take(self) -> bool:
+        """Spend one line."""
+        self.lines -= 1
+        return self.lines >= 0 and self.bytes > 0
+
+    def __str__(self) -> str:
+        return self._whole
+
+
+def _crosses(found: Judgement) -> bool:
+    return found.kind in (Kind.EDIT, Kind.INCIDENTAL) or found.outcome is Outcome.UNKNOWN
 
 
 def _now() -> float:

@@ -3,6 +3,7 @@
 The common case is one ``openat2`` with the box's root as ``/``. Where that
 fails (something is missing, or a link of /proc is on the way) the path is
 walked one component at a time, so that it is never judged by its spelling.
+What a walk may cost is bounded: one process serves all boxes.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from .task import TaskFacts, read_link, task_facts
 __all__ = ["Root", "Unreadable", "base_path"]
 
 _LINKS_MAX = 40
+_LOOKUPS_MAX = 256
+_BYTES_MAX = 64 * 1024
 _DELETED = b" (deleted)"
 _MAGIC = re.compile(rb"/proc/\d+(?:/task/\d+)?/(?:fd/\d+|cwd|root|exe)\Z")
 
 
 class Unreadable(Exception):
-    """A path, or what it starts from, cannot be read."""
+    """A path, or what it starts from, cannot be read, or not with a bounded effort."""
 
 
 def base_path(tid: int, dirfd: int | None) -> bytes:
@@ -34,19 +37,41 @@ def base_path(tid: int, dirfd: int | None) -> bytes:
     return _named(text, link)
 
 
-def _named(text: bytes, link: str) -> bytes:
+def _named(text: bytes, link: str | bytes, folder: int | None = None) -> bytes:
     if not text.startswith(b"/") or text.startswith((b"/memfd:", b"/SYSV")):
         return b""
-    if text.endswith(_DELETED) and _is_deleted(link):
+    if text.endswith(_DELETED) and _is_deleted(link, folder):
         return text[: -len(_DELETED)]
     return text
 
 
-def _is_deleted(link: str) -> bool:
+def _is_deleted(link: str | bytes, folder: int | None = None) -> bool:
     try:
-        return os.stat(link).st_nlink == 0
+        return os.stat(link, dir_fd=folder).st_nlink == 0
     except OSError:
         return True
+
+
+class _Effort:
+    """What one walk may still cost."""
+
+    def __init__(self) -> None:
+        self._links, self._lookups, self._bytes = _LINKS_MAX, _LOOKUPS_MAX, _BYTES_MAX
+
+    def look_up(self, path: bytes) -> None:
+        self._lookups -= 1
+        self._read(path)
+
+    def follow(self, text: bytes) -> bool:
+        """False where the kernel gives up, too (ELOOP)."""
+        self._links -= 1
+        self._read(text)
+        return self._links >= 0
+
+    def _read(self, text: bytes) -> None:
+        self._bytes -= len(text)
+        if self._lookups < 0 or self._bytes < 0:
+            raise Unreadable("a path that takes too many look-ups")
 
 
 class Root:
@@ -87,7 +112,11 @@ class Root:
             if name in (b"", b".", b".."):
                 raise
         found = self._below(parent, name)
-        if self._link(found) is not None:
+        try:
+            text = self._link(found)
+        except FileNotFoundError:
+            return found
+        if text is not None:
             raise FileNotFoundError  # a link to nothing: an open with O_CREAT makes its target
         return found
 
@@ -113,53 +142,62 @@ class Root:
     def _walk(self, path: bytes, follow: bool, tid: int) -> bytes:
         todo = path.split(b"/")[::-1]
         done: list[bytes] = []
-        links = 0
+        effort, ends = _Effort(), False
         while todo:
             part = todo.pop()
             if part in (b"", b"."):
                 continue
             if part == b"..":
-                done = done[:-1]
+                del done[-1:]
                 continue
-            here = b"/".join([b"", *done, part])
-            text = None if not todo and not follow else self._target(here, tid)
+            done.append(part)
+            if ends or not (todo or follow):
+                continue
+            here = b"/" + b"/".join(done)
+            effort.look_up(here)
+            try:
+                text = self._target(here, tid)
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                ends = True  # for the kernel as well: it follows nothing behind this
+                continue
+            except OSError as error:
+                raise Unreadable(f"cannot look up a path: {error.strerror}") from None
             if text is None:
-                done.append(part)
                 continue
-            links += 1
-            if links > _LINKS_MAX:
-                return here  # the kernel gives up on the call, too (ELOOP)
+            if not effort.follow(text):
+                return here
             if not text:
                 return b""
-            done = [] if text.startswith(b"/") else done
+            del done[0 if text.startswith(b"/") else -1 :]
             todo += text.split(b"/")[::-1]
         return b"/" + b"/".join(done)
 
     def _target(self, here: bytes, tid: int) -> bytes | None:
-        """Where the link ``here`` leads; None for no link, empty for no path."""
+        """Where the link ``here`` leads; None for no link, empty for no path.
+
+        Raises OSError where nothing can be seen there.
+        """
         if here in (b"/proc/self", b"/proc/thread-self"):
             return _self(here, task_facts(tid))
-        if not _MAGIC.match(here):
-            return self._link(here)
-        return self._magic(here, tid)
+        return self._magic(here) if _MAGIC.match(here) else self._link(here)
 
-    def _magic(self, here: bytes, tid: int) -> bytes | None:
-        fields = here.split(b"/")
-        if int(fields[2]) == task_facts(tid).pid:
-            link = (
-                f"/proc/{tid}/"
-                + b"/".join(fields[-2:] if fields[-2] == b"fd" else fields[-1:]).decode()
-            )
-            text = read_link(link)
-            return None if text is None else _named(text, link)
-        text = self._link(here)
-        return text if text is None or text.startswith(b"/") else b""
+    def _magic(self, here: bytes) -> bytes:
+        """As the kernel does, from the very task that is named: threads of one process may
+        have working directories and descriptors of their own."""
+        above, _, name = here.rpartition(b"/")
+        try:
+            folder = kernel.open_in_root(self.fd, above, os.O_DIRECTORY)
+        except OSError as error:
+            raise Unreadable(f"cannot read a link of /proc: {error.strerror}") from None
+        try:
+            return _named(os.readlink(name, dir_fd=folder), name, folder)
+        except OSError as error:
+            raise Unreadable(f"cannot read a link of /proc: {error.strerror}") from None
+        finally:
+            os.close(folder)
 
     def _link(self, here: bytes) -> bytes | None:
-        try:
-            fd = kernel.open_in_root(self.fd, here, os.O_NOFOLLOW)
-        except OSError:
-            return None
+        fd = kernel.open_in_root(self.fd, here, os.O_NOFOLLOW)
         try:
             return os.readlink(b"", dir_fd=fd)
         except OSError:
@@ -168,9 +206,9 @@ class Root:
             os.close(fd)
 
 
-def _self(here: bytes, task: TaskFacts) -> bytes | None:
+def _self(here: bytes, task: TaskFacts) -> bytes:
     if not task.pid:
-        return None
+        raise Unreadable("cannot tell whose /proc/self it is")
     text = f"/proc/{task.pid}"
     if here == b"/proc/thread-self":
         text += f"/task/{task.tid}"

@@ -10,7 +10,7 @@ from typing import Any
 from rolewall.policies import Call, Effect, Judgement, Kind, Ledger, Outcome, escape, is_own, judge
 
 from . import kernel, wire
-from .decode import Named, argv_of, named_paths, opening, row_flags
+from .decode import Named, argv_of, named_paths, opening, refused_mode, row_flags
 from .kernel import Notification
 from .measure import measure
 from .recorder import Recorder, Seen
@@ -20,7 +20,7 @@ from .task import TaskFacts, task_facts
 
 __all__ = ["Session"]
 
-_OPENS = frozenset({"open", "openat", "openat2"})
+_OPENS = frozenset({"open", "openat"})
 
 
 class Session:
@@ -68,6 +68,8 @@ class Session:
             return self._denied(_foreign(call), call)
         if row.errno:
             return self._denied(row, call)
+        if row.sets_id(call.args):
+            return self._set_id(row, call)
         try:
             return self._exec(row, call) if row.effect is Effect.EXEC else self._change(row, call)
         except Unreadable as error:
@@ -78,11 +80,20 @@ class Session:
             return errno.EPERM
 
     def _denied(self, row: Syscall, call: Notification) -> int:
-        found = judge(self.spec.view, Call(row.name, row.effect, None, denied=True))
-        flags = row_flags(row, call, self._arch)
-        task = self._task(call.tid)
-        self.recorder.attempt(Seen(row.name, row.effect, found, task, flags=flags))
+        self._refused(row, call, row_flags(row, call, self._arch))
         return row.errno
+
+    def _set_id(self, row: Syscall, call: Notification) -> int:
+        self._refused(row, call, refused_mode(row, call, self._arch), "set-id bits")
+        return errno.EPERM
+
+    def _refused(
+        self, row: Syscall, call: Notification, flags: tuple[str, ...], detail: str = ""
+    ) -> None:
+        found = judge(self.spec.view, Call(row.name, row.effect, None, denied=True))
+        task = self._task(call.tid)
+        seen = Seen(row.name, row.effect, found, task, flags=flags, detail=detail)
+        self.recorder.attempt(seen)
 
     def _change(self, row: Syscall, call: Notification) -> int:
         """A call that names files: recorded by where they are, and left to the kernel."""

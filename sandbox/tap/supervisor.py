@@ -26,6 +26,10 @@ __all__ = ["main"]
 
 _DRAIN_SECONDS = 5.0
 _TICK_SECONDS = 1.0
+# A call that takes longer than others, which a role can bring about, lets its box wait for
+# so many times as long: however many it makes, the other boxes keep most of the loop.
+_LONG_SECONDS = 0.002
+_REST = 4
 
 
 class _Ledgers:
@@ -55,6 +59,7 @@ class _Loop:
         self._epoll.register(control.fileno(), select.EPOLLIN)
         self._by_listener: dict[int, Session] = {}
         self._by_channel: dict[int, Session] = {}
+        self._resting: dict[int, float] = {}  # listener: when it is looked at again
         self._ledgers = _Ledgers()
         self._arch = native_arch()
         self._running = True
@@ -65,6 +70,7 @@ class _Loop:
         while self._running:
             for fd, events in self._epoll.poll(self._timeout()):
                 self._dispatch(fd, events)
+            self._wake()
             if time.monotonic() - tick >= _TICK_SECONDS:
                 tick = time.monotonic()
                 for session in self._by_channel.values():
@@ -74,13 +80,18 @@ class _Loop:
 
     def _timeout(self) -> float:
         holds = any(session.recorder.holds_own for session in self._by_channel.values())
-        return _TICK_SECONDS if holds else -1
+        waits = [until - time.monotonic() for until in self._resting.values()]
+        if holds:
+            waits.append(_TICK_SECONDS)
+        return max(0.0, min(waits)) if waits else -1
 
     def _dispatch(self, fd: int, events: int) -> None:
         session = self._by_listener.get(fd)
         if session is not None:
             if events & select.EPOLLIN:
+                began = time.monotonic()
                 self._serve(session)
+                self._rest(fd, time.monotonic() - began)
             elif events:
                 self._forget_listener(session)
         elif fd == self._control.fileno():
@@ -95,8 +106,20 @@ class _Loop:
             self._forget_listener(session)
             session.recorder.break_off(f"the listener failed: {type(error).__name__}: {error}")
 
+    def _rest(self, listener: int, took: float) -> None:
+        if took > _LONG_SECONDS and listener in self._by_listener and len(self._by_listener) > 1:
+            self._resting[listener] = time.monotonic() + _REST * took
+            self._epoll.modify(listener, 0)
+
+    def _wake(self) -> None:
+        due = [fd for fd, until in self._resting.items() if until <= time.monotonic()]
+        for listener in due:
+            del self._resting[listener]
+            self._epoll.modify(listener, select.EPOLLIN)
+
     def _forget_listener(self, session: Session) -> None:
         # No process is left behind the filter; epoll would report that for ever.
+        self._resting.pop(session.listener, None)
         if self._by_listener.pop(session.listener, None):
             self._epoll.unregister(session.listener)
 

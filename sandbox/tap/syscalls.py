@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rolewall.errors import TapError
@@ -59,6 +60,10 @@ class ArgTest:
     value: int
     mask: bool = False
 
+    def holds(self, args: Sequence[int]) -> bool:
+        low = args[self.arg] & 0xFFFFFFFF
+        return bool(low & self.value) if self.mask else low == self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Syscall:
@@ -66,8 +71,9 @@ class Syscall:
 
     ``when`` (any) and ``unless`` (any) are decided in the filter. ``errno`` 0
     lets the kernel go on; else the call is refused with it, without its memory
-    being read. ``silent`` refuses in the filter, with no notice. ``flags`` is
-    the index of the argument that ``flag_names`` explains.
+    being read. ``silent`` refuses in the filter, with no notice. ``set_id`` (all)
+    tells a call that would make a set-id file, which is refused with EPERM.
+    ``flags`` is the index of the argument that ``flag_names`` explains.
     """
 
     name: str
@@ -81,9 +87,14 @@ class Syscall:
     unless: tuple[ArgTest, ...] = ()
     errno: int = 0
     silent: bool = False
+    set_id: tuple[ArgTest, ...] = ()
 
     def number(self, arch: str) -> int | None:
         return self.x86_64 if arch == "x86_64" else self.aarch64
+
+    def sets_id(self, args: Sequence[int]) -> bool:
+        """Whether a call with these arguments would make a set-id file."""
+        return bool(self.set_id) and all(test.holds(args) for test in self.set_id)
 
 
 def native_arch() -> Arch:
@@ -106,12 +117,16 @@ def by_number(arch: str) -> dict[int, Syscall]:
 
 # O_WRONLY|O_RDWR, O_CREAT, O_TRUNC and the bit of O_TMPFILE that O_DIRECTORY lacks.
 WRITE_FLAGS = 0o3 | 0o100 | 0o1000 | 0o20000000
-# CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}; CLONE_NEWTIME is a signal number in clone(2).
+# CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}; clone(2) has no CLONE_NEWTIME.
 CLONE_NEW = 0x7E020000
-CLONE_NEWTIME = 0x80
 # FS_IOC_SETFLAGS (both sizes), FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY
 FILE_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40806685)
 AF_VSOCK = 40
+# S_ISUID|S_ISGID. Through an id-mapped zone a role's file is on disk its owner's: a set-id
+# bit there would run it as that owner, on the host. On a directory it lends only its group,
+# but the mode alone does not say what it is for.
+SET_ID = 0o6000
+CREATES = 0o100 | 0o20000000  # only with O_CREAT or O_TMPFILE does an open have a mode
 
 E = Effect
 NOFOLLOW = False
@@ -130,7 +145,18 @@ FD = (PathArg(0, None),)
 
 def _open(name: str, x86: int | None, arm: int | None, path: PathArg, flags: int) -> Syscall:
     when = (ArgTest(flags, WRITE_FLAGS, mask=True),)
-    return Syscall(name, x86, arm, E.WRITE, (path,), flags, "open", when)
+    set_id = (ArgTest(flags, CREATES, mask=True), *_mode(flags + 1))
+    return Syscall(name, x86, arm, E.WRITE, (path,), flags, "open", when, set_id=set_id)
+
+
+def _mode(arg: int) -> tuple[ArgTest, ...]:
+    return (ArgTest(arg, SET_ID, mask=True),)
+
+
+def _with_mode(
+    name: str, x86: int | None, arm: int | None, effect: Effect, path: PathArg, mode: int
+) -> Syscall:
+    return Syscall(name, x86, arm, effect, (path,), mode, "mode", set_id=_mode(mode))
 
 
 def _deny(
@@ -171,6 +197,8 @@ TABLE: tuple[Syscall, ...] = (
     _on_init("tgkill", 234, 131),
     _on_init("rt_sigqueueinfo", 129, 138),
     _on_init("rt_tgsigqueueinfo", 297, 240),
+    # Where role and init share a user, a descriptor of /proc/1 serves pidfd_send_signal
+    # as well; the kernel keeps pid 1 from what would kill or stop it, whoever sends it.
     _on_init("pidfd_open", 434, 434),
     _on_init("prlimit64", 302, 261),
     _on_init("sched_setaffinity", 203, 122),
@@ -185,27 +213,20 @@ TABLE: tuple[Syscall, ...] = (
     _on_init("ioprio_set", 251, 30, arg=1),
     # PTRACE_TRACEME (0) ignores the process id.
     _deny("ptrace", 101, 117, E.PRIVILEGED, ArgTest(1, 1), unless=(ArgTest(0, 0),)),
-    Syscall(
-        "unshare",
-        272,
-        97,
-        E.NAMESPACE,
-        flags=0,
-        flag_names="clone",
-        when=(ArgTest(0, CLONE_NEW | CLONE_NEWTIME, mask=True),),
-        errno=errno.EPERM,
-    ),
-    # Its flags are in memory, so it cannot be judged without a race; libraries
-    # take ENOSYS as an old kernel and use clone.
+    # With other flags than namespaces, too: threads that part with their working
+    # directory or descriptors serve to make paths ambiguous, and nothing needs them.
+    Syscall("unshare", 272, 97, E.NAMESPACE, flags=0, flag_names="clone", errno=errno.EPERM),
+    # The flags of these are in memory, so they cannot be judged without a race;
+    # callers take ENOSYS as an old kernel and use clone and openat.
     Syscall("clone3", 435, 435, E.NAMESPACE, errno=errno.ENOSYS, silent=True),
+    Syscall("openat2", 437, 437, E.WRITE, errno=errno.ENOSYS, silent=True),
     Syscall("execve", 59, 221, E.EXEC, (_path(0),)),
     Syscall("execveat", 322, 281, E.EXEC, (_at(0, at=4),), 4, "at"),
-    Syscall("openat2", 437, 437, E.WRITE, (_at(0),), None, "open"),
-    Syscall("creat", 85, None, E.CREATE_WRITE, (_path(0),)),
-    Syscall("mkdir", 83, None, E.CREATE, (_path(0, NOFOLLOW),), 1, "mode"),
-    Syscall("mkdirat", 258, 34, E.CREATE, (_at(0, NOFOLLOW),), 2, "mode"),
-    Syscall("mknod", 133, None, E.CREATE, (_path(0, NOFOLLOW),), 1, "mode"),
-    Syscall("mknodat", 259, 33, E.CREATE, (_at(0, NOFOLLOW),), 2, "mode"),
+    _with_mode("creat", 85, None, E.CREATE_WRITE, _path(0), 1),
+    _with_mode("mkdir", 83, None, E.CREATE, _path(0, NOFOLLOW), 1),
+    _with_mode("mkdirat", 258, 34, E.CREATE, _at(0, NOFOLLOW), 2),
+    _with_mode("mknod", 133, None, E.CREATE, _path(0, NOFOLLOW), 1),
+    _with_mode("mknodat", 259, 33, E.CREATE, _at(0, NOFOLLOW), 2),
     Syscall("rmdir", 84, None, E.UNLINK, (_path(0, NOFOLLOW),)),
     Syscall("unlink", 87, None, E.UNLINK, (_path(0, NOFOLLOW),)),
     Syscall("unlinkat", 263, 35, E.UNLINK, (_at(0, NOFOLLOW),), 2, "unlink"),
@@ -217,10 +238,10 @@ TABLE: tuple[Syscall, ...] = (
     # The target of a symbolic link is text; nothing there is changed.
     Syscall("symlink", 88, None, E.CREATE, (_path(1, NOFOLLOW),)),
     Syscall("symlinkat", 266, 36, E.CREATE, (_at(1, NOFOLLOW),)),
-    Syscall("chmod", 90, None, E.MODE, (_path(0),), 1, "mode"),
-    Syscall("fchmod", 91, 52, E.MODE, FD, 1, "mode"),
-    Syscall("fchmodat", 268, 53, E.MODE, (_at(0),), 2, "mode"),
-    Syscall("fchmodat2", 452, 452, E.MODE, (_at(0, at=3),), 3, "at"),
+    _with_mode("chmod", 90, None, E.MODE, _path(0), 1),
+    _with_mode("fchmod", 91, 52, E.MODE, FD[0], 1),
+    _with_mode("fchmodat", 268, 53, E.MODE, _at(0), 2),
+    Syscall("fchmodat2", 452, 452, E.MODE, (_at(0, at=3),), 3, "at", set_id=_mode(2)),
     Syscall("chown", 92, None, E.OWNER, (_path(0),)),
     Syscall("lchown", 94, None, E.OWNER, (_path(0, NOFOLLOW),)),
     Syscall("fchown", 93, 55, E.OWNER, FD),

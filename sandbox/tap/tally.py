@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rolewall.policies import Attempt, Kind, Outcome
+from rolewall.policies import Attempt, Kind, Outcome, shorten
 
 __all__ = ["OwnWrites", "Tally"]
 
@@ -58,7 +58,7 @@ class OwnWrites:
         self._counts: dict[str, Counter[str]] = {}
 
     def add(self, path: str, effect: str) -> None:
-        directory = path.rpartition("/")[0] or "/"
+        directory = shorten(path.rpartition("/")[0]) or "/"
         counts = self._counts.get(directory)
         if counts is None:
             counts = self._counts[directory] = Counter()

@@ -14,7 +14,6 @@ from rolewall.policies import (
     Target,
     View,
     ViewZone,
-    escape,
     is_own,
     judge,
 )
@@ -78,6 +77,23 @@ def test_cache_noise_is_incidental(path: str) -> None:
     assert one(path).kind is Kind.INCIDENTAL
     assert one(path, Effect.MODE).kind is Kind.EDIT
     assert one(path, Effect.XATTR).kind is Kind.EDIT
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/workspace/__pycache__/m.cpython-311.pyc", "/workspace/__pycache__",
+     "/workspace/a/__pycache__/m.cpython-311.pyc.139872", "/workspace/.pytest_cache/v/x"],
+)  # fmt: skip
+def test_a_cache_that_lands_is_content(path: str) -> None:
+    for effect in (Effect.CREATE_WRITE, Effect.RENAME):
+        found = one(path, effect, seen=WRITE)
+        assert (found.kind, found.outcome) == (Kind.EDIT, Outcome.ALLOWED)
+        for blocked in ({"read_only": True}, {"permits": False}):
+            found = one(path, effect, seen=WRITE, **blocked)
+            assert (found.kind, found.outcome) == (Kind.INCIDENTAL, Outcome.BLOCKED)
+    temporary = "/workspace/__pycache__/m.pyc.7"
+    assert one(temporary, Effect.UNLINK, seen=WRITE).kind is Kind.EDIT
+    assert one(temporary, Effect.UNLINK).kind is Kind.INCIDENTAL
 
 
 def test_taking_gits_lock_and_renaming_onto_its_index_are_edits() -> None:
@@ -180,7 +196,3 @@ def test_a_line_that_is_no_attempt_is_refused(change: dict[str, object]) -> None
     line = {**attempt().to_line(), "paths": [], "flags": [], **change}
     with pytest.raises(RecordError):
         Attempt.from_line(line, place="audit.jsonl:3")
-
-
-def test_undecodable_bytes_are_escaped() -> None:
-    assert escape(b"/tmp/\xffa\xc3\xa9") == "/tmp/\\xffaé"

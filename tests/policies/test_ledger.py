@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -144,3 +145,20 @@ def test_a_write_that_does_not_fit_leaves_a_whole_ledger(path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_message() -> None:
     with pytest.raises(StorageError, match="cannot open"):
         Ledger(Path("/proc/rolewall-ledger"))
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(path: Path) -> None:
+    head = verify_ledger(path).head
+    aside = path.with_name("aside")
+    path.rename(aside)
+    for make in (lambda: os.mkfifo(path), path.mkdir, lambda: path.symlink_to(aside)):
+        make()
+        with pytest.raises(RecordError):
+            verify_ledger(path)
+        with pytest.raises(RecordError):
+            list(read_ledger(path))
+        with pytest.raises((RecordError, StorageError)):
+            Ledger(path)
+        path.rmdir() if path.is_dir() else path.unlink()
+    aside.rename(path)
+    assert verify_ledger(path).head == head

@@ -204,6 +204,13 @@ DESTINATIONS = {
     "a..b:443": "host name",
     "a\n:443": "host name",
     "": "no port",
+    "10.0.0.1:443": "must be a name or an IPv4 loopback address",
+    "169.254.169.254:80": "must be a name or an IPv4 loopback address",
+    "10.1:80": "must be a name or an IPv4 loopback address",
+    "127.1:80": "must be a name or an IPv4 loopback address",
+    "2130706433:80": "must be a name or an IPv4 loopback address",
+    "0x7f000001:80": "must be a name or an IPv4 loopback address",
+    "256.1.1.1:80": "must be a name or an IPv4 loopback address",
 }
 
 
@@ -214,7 +221,10 @@ def test_destinations_refused_with_an_example(text: str) -> None:
     assert DESTINATIONS[text] in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["models.internal:443", "LOCALHOST:1", "10.0.0.7:65535", "a_b:80"])
+@pytest.mark.parametrize(
+    "text",
+    ["models.internal:443", "LOCALHOST:1", "127.0.0.7:65535", "a_b:80", "4.x:80", "x.0x7g:1"],
+)
 def test_destinations_taken(text: str) -> None:
     assert str(parse_host_port(text, "p")) == text.lower()
     with pytest.raises(PolicyError):

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +27,7 @@ def test_separate_directories_pass(pair: tuple[Path, Path]) -> None:
     (one / "f").write_text("x")
     os.link(one / "f", one / "g")
     (one / "link").symlink_to(two)
-    os.mkfifo(two / "fifo")
+    (two / "dir").mkdir()
     check_sources({"a": one, "b": two})
 
 
@@ -79,6 +81,29 @@ def test_what_is_no_directory(tmp_path: Path, pair: tuple[Path, Path]) -> None:
 def test_a_parent_that_is_a_link_is_fine(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     (tmp_path / "way").symlink_to(tmp_path)
     check_sources({"a": tmp_path / "way" / "one", "b": pair[1]})
+
+
+def make_special(path: Path, kind: str) -> None:
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.fspath(path))
+    else:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket", pytest.param("device", marks=pytest.mark.root)])
+def test_what_a_read_only_mount_does_not_stop(pair: tuple[Path, Path], kind: str) -> None:
+    (pair[0] / "sub").mkdir()
+    (pair[0] / "sub" / "way out").write_text("a file of that name")
+    check_sources({"alpha": pair[0], "beta": pair[1]})
+    (pair[0] / "sub" / "way out").unlink()
+    make_special(pair[0] / "sub" / "way out", kind)
+    with pytest.raises(InputError) as caught:
+        check_sources({"alpha": pair[0], "beta": pair[1]})
+    for words in ("zone alpha", kind, "sub/way out"):
+        assert words in str(caught.value)
 
 
 def test_too_many_files_to_say(pair: tuple[Path, Path]) -> None:

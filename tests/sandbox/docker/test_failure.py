@@ -54,6 +54,13 @@ def test_a_forbidden_socket_is_told_from_an_absent_engine() -> None:
     assert "group `docker`" in str(translated(wrapped))
 
 
+def test_what_this_process_lacks_is_not_the_engines_fault() -> None:
+    wrapped = requests.exceptions.ConnectionError(OSError(24, "Too many open files"))
+    error = translated(wrapped)
+    assert type(error) is BoxError
+    assert "Too many open files" in str(error)
+
+
 def test_an_error_of_our_own_passes_unchanged() -> None:
     mine = StorageError("full")
     assert translated(mine) is mine

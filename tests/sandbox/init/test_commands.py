@@ -6,13 +6,16 @@ import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rolewall.errors import BoxError, InputError
-from rolewall.sandbox.channel import NotStarted
+from rolewall.sandbox.channel import Channel, NotStarted
 
 if TYPE_CHECKING:
     from conftest import InitBox
@@ -63,6 +66,53 @@ def test_the_session_is_signalled_politely(box: InitBox) -> None:
 def test_ignored_signals_and_masks_are_not_inherited(box: InitBox) -> None:
     _, out, _ = box.run("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
     assert {line.split()[1] for line in out.decode().splitlines()} == {"0" * 16}
+
+
+# Ignores every signal there is, those too that libc keeps for itself, blocks two, and
+# becomes the program it is told.
+DEAF = """
+import ctypes, os, platform, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 13, "aarch64": 134}[platform.machine()]
+ignore = (ctypes.c_ulong * 8)(1)
+for each in range(1, 65):
+    if each not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
+        assert libc.syscall(number, each, ignore, None, 8) == 0
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.root
+def test_signals_are_as_new_whoever_started_the_box(
+    root_command: Callable[[int], list[str]],
+) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        argv = [sys.executable, "-c", DEAF, *root_command(theirs.fileno())]
+        process = subprocess.Popen(argv, pass_fds=[theirs.fileno()])
+    channel = Channel(ours)
+    reader, writer = os.pipe()
+    try:
+        channel.hello(WAIT)
+        with open(os.devnull, "rb") as null:
+            channel.start(
+                ["/usr/bin/grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"],
+                cwd="/",
+                env={},
+                rlimits={},
+                stdin=null.fileno(),
+                stdout=writer,
+                stderr=writer,
+            )
+        assert channel.poll_exit(WAIT) == 0
+        said = os.read(reader, 4096).decode()
+    finally:
+        os.close(reader)
+        os.close(writer)
+        channel.close()
+        process.wait(WAIT)
+    assert [line.split()[1] for line in said.splitlines()] == ["0" * 16] * 2
 
 
 def test_limits_are_set(box: InitBox) -> None:

@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -339,3 +341,34 @@ def test_names_come_back(name: bytes) -> None:
 def test_text_that_is_no_escaped_name_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="escaped"):
         unescape(text)
+
+
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(file, 1024, fcntl.F_WRLCK)  # F_SETLEASE
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_leased_file_is_noted_and_not_waited_for(zone: Path, store: BlobStore) -> None:
+    (zone / "leased").write_text("x")
+    (zone / "plain").write_text("x")
+    argv = [sys.executable, "-I", "-c", LEASE, os.fspath(zone / "leased")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        try:
+            during = take(zone, store)
+        finally:
+            holder.stdin.close()
+    assert (during.by_path[b"leased"].note, during.by_path[b"leased"].digest) == (
+        "unreadable: leased", ""
+    )  # fmt: skip
+    assert not during.complete
+    assert during.by_path[b"plain"].digest
+    after = take(zone, store)
+    assert after.complete
+    assert after.by_path[b"leased"].digest == after.by_path[b"plain"].digest

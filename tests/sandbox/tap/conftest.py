@@ -18,6 +18,11 @@ from rolewall.policies import Access, Attempt, View, ViewZone, read_ledger
 from rolewall.sandbox.bubblewrap import find_bwrap
 from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary, build_filter
 
+# A Python that is the system's own is where the system has it, so that programs keep
+# their paths; any other is shown at a path of its own.
+PREFIX = Path(sys.base_prefix).resolve()
+OWN = [] if PREFIX.is_relative_to("/usr") else ["--ro-bind", str(PREFIX), "/python"]
+PYTHON = f"{'/python' if OWN else PREFIX}/bin"
 INSIDE = Path(__file__).with_name("inside.py").read_text()
 ROLE_UID = 64_999 if os.getuid() == 0 else os.getuid()
 
@@ -102,15 +107,15 @@ def command(folder: Path, writable: bool, control: int) -> list[str]:
     bind = "--bind" if writable else "--ro-bind"
     return [
         str(find_bwrap()), "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent",
-        "--ro-bind", "/usr", "/usr", "--ro-bind", sys.base_prefix, "/python",
+        "--ro-bind", "/usr", "/usr", *OWN,
         "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
         "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
         "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/etc",
         bind, str(folder / "workspace"), "/workspace",
         "--bind", str(folder / "verdict"), "/verdict", "--remount-ro", "/",
-        "--clearenv", "--setenv", "PATH", "/python/bin:/usr/bin", "--setenv", "HOME", "/tmp",
+        "--clearenv", "--setenv", "PATH", f"{PYTHON}:/usr/bin", "--setenv", "HOME", "/tmp",
         "--setenv", "PYTHONDONTWRITEBYTECODE", "1",
-        "/python/bin/python3", "-I", "-c", INSIDE,
+        f"{PYTHON}/python3", "-I", "-c", INSIDE,
         str(control), str(ROLE_UID), build_filter().hex(),
     ]  # fmt: skip
 

@@ -4,7 +4,7 @@ import pytest
 
 from rolewall.errors import TapError
 from rolewall.sandbox.tap import syscalls
-from rolewall.sandbox.tap.bpf import ALLOW, NOTIFY, build_filter, run_filter
+from rolewall.sandbox.tap.bpf import ALLOW, NOTIFY, build_deny_filter, build_filter, run_filter
 from rolewall.sandbox.tap.flags import flag_names, open_effect
 from rolewall.sandbox.tap.syscalls import ARCHES, TABLE, ArgTest, by_number
 
@@ -77,8 +77,8 @@ def test_namespaces(arch: str) -> None:
     assert act(arch, "clone", 17) == ALLOW
     assert act(arch, "clone", 0x10000000 | 17) == NOTIFY
     assert act(arch, "unshare", 0x10000000) == NOTIFY
-    assert act(arch, "unshare", 0x400) == ALLOW
-    assert act(arch, "clone3") == ERRNO_ENOSYS
+    assert act(arch, "unshare", 0x400) == NOTIFY
+    assert act(arch, "clone3") == act(arch, "openat2") == ERRNO_ENOSYS
 
 
 def test_calls_on_pid_1(arch: str) -> None:
@@ -133,3 +133,46 @@ def test_flag_names(arch: str) -> None:
     assert flag_names("rename", 2, machine) == ("RENAME_EXCHANGE",)
     assert flag_names("at", 0x10000100, machine) == ("AT_SYMLINK_NOFOLLOW", "0x10000000")
     assert flag_names("mode", 0o755, machine) == ("0755",)
+
+
+def deny(arch: str, name: str, *args: int) -> int:
+    numbers = {row.name: number for number, row in by_number(arch).items()}
+    return run_filter(build_deny_filter(arch), ARCHES[arch].audit, numbers[name], args)
+
+
+def test_without_a_tap_what_the_tap_refuses_fails_and_the_rest_passes(arch: str) -> None:
+    program, audit = build_deny_filter(arch), ARCHES[arch].audit
+    for number, row in by_number(arch).items():
+        seen = run_filter(program, audit, number, _hit(row.when))
+        assert seen == (0x00050000 | row.errno if row.errno else ALLOW), row.name
+        if row.when:
+            assert run_filter(program, audit, number) == ALLOW, row.name
+    for number in READS[arch].values():
+        assert run_filter(program, audit, number) == ALLOW
+
+
+def test_without_a_tap_arguments_decide_as_with_one(arch: str) -> None:
+    high = 0xDEADBEEF << 32
+    eperm = 0x00050001
+    assert deny(arch, "clone", high | 0x10000000 | 17) == eperm
+    assert deny(arch, "clone", 17) == ALLOW
+    assert deny(arch, "kill", 1, 9) == eperm
+    assert deny(arch, "kill", 4711, 9) == ALLOW
+    assert deny(arch, "ptrace", 16, 1) == eperm
+    assert deny(arch, "ptrace", 0, 1) == ALLOW
+    assert deny(arch, "socket", 40) == 0x00050000 | 97
+    assert deny(arch, "socket", 1) == ALLOW
+    assert deny(arch, "openat", -100, 0, O_WRONLY) == ALLOW
+
+
+def test_without_a_tap_foreign_calls_do_not_exist() -> None:
+    i386, x86, arm = 0x40000003, ARCHES["x86_64"].audit, ARCHES["aarch64"].audit
+    for program, audit, number in (
+        (build_deny_filter("x86_64"), i386, 5),
+        (build_deny_filter("x86_64"), x86, 0x40000000),
+        (build_deny_filter("x86_64"), arm, 63),
+        (build_deny_filter("aarch64"), x86, 0),
+    ):
+        assert run_filter(program, audit, number) == ERRNO_ENOSYS
+    assert run_filter(build_deny_filter("x86_64"), x86, 0) == ALLOW
+    assert run_filter(build_deny_filter("aarch64"), arm, 63) == ALLOW

@@ -36,7 +36,7 @@ DENIED = {
         "ENOSYS",
         "call(318 if X86 else 278, b' ', 1, 0)",
     ),
-    "unshare": ("call(272 if X86 else 97, 0x10000000)", "EPERM", "call(272 if X86 else 97, 0x400)"),
+    "unshare": ("call(272 if X86 else 97, 0x10000000)", "EPERM", "call(186 if X86 else 178)"),
     "mount": (
         "call(165 if X86 else 40, b'x', b'/tmp', b'tmpfs', 0, 0)",
         "EPERM",
@@ -88,6 +88,17 @@ def test_denied_calls_and_their_twins(open_box: Open, name: str) -> None:
     found = [a for a in box.attempts() if a.kind is Kind.PRIVILEGED]
     assert [(a.syscall, a.outcome) for a in found] == [(name, Outcome.DENIED)]
     assert "python" in found[0].exe
+
+
+def test_threads_do_not_part_with_their_process(open_box: Open) -> None:
+    box = open_box()
+    for flag in ("0x200", "0x400", "0x600"):
+        assert box.python(f"{PRELUDE}print(call(272 if X86 else 97, {flag}), end='')")[1] == "EPERM"
+    found = box.attempts()
+    assert {(a.syscall, a.outcome) for a in found} == {("unshare", Outcome.DENIED)}
+    assert [a.flags for a in found] == [
+        ("CLONE_FS",), ("CLONE_FILES",), ("CLONE_FS", "CLONE_FILES")
+    ]  # fmt: skip
 
 
 def test_clone3_is_absent_and_threads_work(open_box: Open) -> None:

@@ -74,11 +74,6 @@ PYTHON = {
         "bind",
         "/workspace/sock",
     ),
-    "openat2": (
-        "call(437, AT_FDCWD, W.encode(), struct.pack('QQQ', os.O_WRONLY, 0, 0), 24)",
-        "openat2",
-        "/workspace/app.py",
-    ),
     "exchange": (
         "call(316, AT_FDCWD, W.encode(), AT_FDCWD, b'/workspace/other.py', 2)",
         "renameat2",
@@ -129,7 +124,7 @@ PYTHON = {
         "openat",
         "/workspace/app.py",
     ),
-    "unicode": ("safe(open, '/workspace/é😀\\n', 'w')", "openat", "/workspace/é😀\n"),
+    "unicode": ("safe(open, '/workspace/é😀\\n', 'w')", "openat", "/workspace/é😀\\x0a"),
     "bytes": ("safe(open, b'/workspace/\\xff\\xfe', 'w')", "openat", "/workspace/\\xff\\xfe"),
     "page-end": (
         "import mmap; m = mmap.mmap(-1, 8192); a = ctypes.addressof(ctypes.c_char.from_buffer(m));"
