@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from rolewall.errors import BoxError, RolewallError
 from rolewall.graders.protocol import GradeTask
 from rolewall.graders.stage import Room
 from rolewall.policies import Limits
@@ -74,8 +75,12 @@ def grade_box(
     def snapshot() -> CheckCopy:
         copy = room.copies / secrets.token_hex(8)
         make_directory(copy)
-        copy_tree(room.work, copy)
-        return CheckCopy(copy)
+        try:
+            left = copy_tree(room.work, copy, special="leave out")
+        except RolewallError as error:
+            # Work that runs in the grade box can cause this: the start state tells.
+            raise BoxError(f"the work cannot be copied: {error}") from error
+        return CheckCopy(copy, tuple(f"{found.name}: {found.why}" for found in left))
 
     def open_check(copy: Path) -> Box:
         return open_box(backend, work_spec(copy, task))

@@ -29,6 +29,8 @@ def ended_badly(ran: Completed) -> str:
         return "the grader ran out of time"
     if ran.violation:
         return "the grader was stopped for a violation"
+    if ran.disk_full:
+        return "the grader filled its disk"
     if ran.returncode in (126, 127):
         return f"exit status {ran.returncode}: a program could not be started"
     number = ran.returncode - SHELL_SIGNAL

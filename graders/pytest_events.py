@@ -22,14 +22,19 @@ class Run:
 
     ``reports`` maps a node id to its reports as (when, outcome, expected
     failure), in order. ``notes`` holds the first failure message of each.
-    ``end`` is pytest's exit status, None when the run never said it was over.
+    ``dropped`` were collected and not run. ``own_fault`` names the hidden files whose
+    import failed without any part of the work in it, with the module that was not
+    there (empty: for another reason). ``end`` is pytest's exit status, None when the
+    run never said it was over.
     """
 
     begun: Mapping[str, str] = field(default_factory=dict)
     no_pytest: str = ""
     collected: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
     canaries: list[str] = field(default_factory=list)
     uncollected: dict[str, str] = field(default_factory=dict)
+    own_fault: dict[str, str] = field(default_factory=dict)
     reports: dict[str, list[tuple[str, str, bool]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     end: int | None = None
@@ -82,16 +87,24 @@ def _apply(run: Run, event: dict[str, Any]) -> None:
         run.no_pytest = str(event["note"])
     elif kind == "collected":
         run.collected += [str(one) for one in event["ids"]]
+        run.dropped += [str(one) for one in event["dropped"]]
     elif kind == "canary":
         run.canaries.append(str(event["id"]))
     elif kind == "uncollected":
-        run.uncollected[str(event["id"])] = str(event["note"])
+        _apply_uncollected(run, event)
     elif kind == "report":
         _apply_report(run, event)
     elif kind == "end":
         run.end, run.end_note = int(event["status"]), str(event["note"])
     else:
         raise StreamError(f"an unknown event {kind!r} in the test run")
+
+
+def _apply_uncollected(run: Run, event: dict[str, Any]) -> None:
+    node = str(event["id"])
+    run.uncollected[node] = str(event["note"])
+    if event["own"] is not None:
+        run.own_fault[node] = str(event["own"])
 
 
 def _apply_report(run: Run, event: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rolewall.graders.outcome import broken, ended_badly, tail
 from rolewall.graders.protocol import Finding, Runner
 from rolewall.graders.pytest_events import Run, StreamError, read_events, replay
-from rolewall.graders.pytest_tests import promised_tests
+from rolewall.graders.pytest_tests import promised_tests, undefined_tests
 from rolewall.graders.spec import PytestSpec
 from rolewall.sandbox import Completed
 
@@ -19,6 +19,7 @@ __all__ = ["PytestGrader"]
 
 PROGRAM = "grade/run_tests.py"
 INI = "grade/pytest.ini"
+BYTE_CODE = "/tmp/byte-code"  # new and empty: none that stands beside a source is read
 EVENT_LIMIT = 64 << 20
 CANARIES_PER_FILE = 2
 SHOWN = 20
@@ -64,7 +65,7 @@ class PytestGrader:
         # One key for one run: a run can not repeat what it learnt in another.
         self._key = secrets.token_bytes(32)
         return box.run(
-            ["python3", "-I", "-B", f"/rolewall/{PROGRAM}"],
+            ["python3", "-I", "-B", "-X", f"pycache_prefix={BYTE_CODE}", f"/rolewall/{PROGRAM}"],
             stdin=json.dumps(self._job()).encode(),
             timeout=seconds,
             output_limit=EVENT_LIMIT,
@@ -76,22 +77,28 @@ class PytestGrader:
         if ran.stdout.truncated:
             return broken(ran, "the test run wrote more than can be read")
         try:
+            promised, absent = self._promised(), self._undefined()
             run = replay(read_events(ran.stdout.data, self._key))
-            promised = self._promised()
-        except (StreamError, SyntaxError, ValueError, OSError) as error:
+        except (StreamError, SyntaxError, ValueError, OSError, RecursionError) as error:
             return broken(ran, str(error))
-        if why := _unfinished(run, ran.returncode):
-            return broken(ran, why)
-        return _judge(run, self.spec, promised, ran)
+        mistake = absent or _unfinished(run, ran.returncode) or _own_mistake(run, self.spec)
+        return broken(ran, mistake) if mistake else _judge(run, self.spec, promised, ran)
+
+    def _sources(self) -> dict[str, bytes]:
+        return {name: (self._files / name).read_bytes() for name in self.spec.tests}
 
     def _promised(self) -> list[str]:
         """The tests that must be seen, by expectation or else by source."""
         if self.spec.expect:
             return list(self.spec.expect)
         found: list[str] = []
-        for name in self.spec.tests:
-            found += promised_tests((self._files / name).read_bytes(), name)
+        for name, source in self._sources().items():
+            found += promised_tests(source, name)
         return [node for node in found if node not in self.spec.canaries]
+
+    def _undefined(self) -> str:
+        found = undefined_tests([*self.spec.expect, *self.spec.canaries], self._sources())
+        return f"no such test in grader/: {', '.join(found[:SHOWN])}" if found else ""
 
 
 def _unfinished(run: Run, returncode: int) -> str:
@@ -105,6 +112,20 @@ def _unfinished(run: Run, returncode: int) -> str:
         return f"pytest ended with status {run.end} and judged nothing"
     if returncode != 0:
         return f"the test run ended with status {returncode} after it had said it was over"
+    return ""
+
+
+def _own_mistake(run: Run, spec: PytestSpec) -> str:
+    """What looks like a mistake of the hidden tests; where the start state has it too, it is."""
+    seen = {*run.collected, *run.dropped}
+    bases = {node.partition("[")[0] for node in seen}
+    for node in (*spec.expect, *spec.canaries):
+        if node not in seen and "[" in node and node.partition("[")[0] in bases:
+            return f"no such parameters: {node}"
+    for node, module in run.own_fault.items():
+        if module not in spec.work_modules:
+            hint = f" (should the work bring {module}? list it in work_modules)" if module else ""
+            return f"{node} could not be collected: {run.uncollected[node]}{hint}"
     return ""
 
 
@@ -138,7 +159,10 @@ def _tampering(run: Run, spec: PytestSpec) -> str:
     for node in (*run.canaries, *spec.canaries):
         states = run.reports.get(node, [])
         if states and all(outcome == "passed" for _, outcome, _ in states):
-            return f"the work tampers with the test run: the canary {node} passed"
+            return (
+                "a canary passed: the work tampers with the test run, or the canary is wrong: "
+                f"{node}"
+            )
     return ""
 
 

@@ -1,6 +1,6 @@
 """The program that runs hidden tests inside the grade box.
 
-Started as ``python3 -I -B FILE`` with one JSON object on standard input; it
+Started as ``python3 -I -B -X pycache_prefix=… FILE`` with one JSON object on standard input; it
 imports nothing of rolewall and runs with any Python from 3.9 on. Each event is
 one line on standard output, numbered and authenticated with a key that came on
 standard input and is gone before anything of the work is imported. Tests get
@@ -20,6 +20,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,18 +78,20 @@ class Witness:
     def __init__(self, send: Send, job: Job) -> None:
         self._send = send
         self._wanted = set(job["only"])
+        self._work = job["directory"]
+        self._own: dict[str, str | None] = {}
         self._random = random.SystemRandom()
         self._per_file = job["canaries_per_file"]
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        if self._wanted:
-            dropped = [item for item in items if item.nodeid not in self._wanted]
+        dropped = [i for i in items if self._wanted and i.nodeid not in self._wanted]
+        if dropped:
             items[:] = [item for item in items if item.nodeid in self._wanted]
-            if dropped:
-                config.hook.pytest_deselected(items=dropped)
-        self._send(event="collected", ids=[item.nodeid for item in items])
+            config.hook.pytest_deselected(items=dropped)
+        ids = [[item.nodeid for item in some] for some in (items, dropped)]
+        self._send(event="collected", ids=ids[0], dropped=ids[1])
         for canary in list(self._canaries(items)):
             items.insert(self._random.randint(0, len(items)), canary)
 
@@ -105,9 +108,16 @@ class Witness:
                 self._send(event="canary", id=item.nodeid)
                 yield item
 
+    def pytest_exception_interact(
+        self, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
+    ) -> None:
+        if call.when == "collect" and call.excinfo is not None:
+            self._own[report.nodeid] = own_fault(call.excinfo.value, self._work)
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._send(event="uncollected", id=report.nodeid, note=_note(report))
+            own = self._own.get(report.nodeid)
+            self._send(event="uncollected", id=report.nodeid, note=_note(report), own=own)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._send(
@@ -128,11 +138,45 @@ def _note(report: pytest.CollectReport | pytest.TestReport) -> str:
     return first.encode("utf-8", "replace").decode()[:NOTE_LIMIT]
 
 
+def own_fault(error: BaseException, work: str) -> str | None:
+    """What a hidden file lacks, if its import failed without any part of the work in it:
+    the top-level module that is not there, or an empty text for another reason."""
+    cause = error.__cause__ or error
+    if not isinstance(cause, (ImportError, SyntaxError)):
+        return None
+    if any(_is_below(file, work) for file in _files_of(cause)):
+        return None
+    module = (getattr(cause, "name", None) or "").partition(".")[0]
+    places = [os.path.abspath(place) for place in sys.path]
+    inside = [place for place in places if _is_below(place, work)]
+    try:
+        found = module and PathFinder.find_spec(module, inside)
+    except Exception:  # a finder that the work put there
+        return None
+    return None if found else module
+
+
+def _files_of(error: BaseException) -> Iterator[str]:
+    """The files whose code an error went through, or which it is about."""
+    for name in ("path", "filename"):
+        yield str(getattr(error, name, None) or "")
+    step = error.__traceback__
+    while step is not None:
+        yield step.tb_frame.f_code.co_filename
+        step = step.tb_next
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory + "/")
+
+
 def prepare_environment(job: Job) -> None:
     for name in [n for n in os.environ if n.startswith(("PYTEST_", "PYTHON", "COVERAGE_"))]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if sys.pycache_prefix:  # for what the tests start: see the command line of this program
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
     # The work comes last, so that it shadows neither the standard library nor
     # pytest; a ``pytest.py`` in it is never imported.
     sys.path.extend(job["path"])

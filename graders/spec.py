@@ -25,6 +25,7 @@ truth nor result. ``in-process``: the work is imported beside the tests.
 ``untrusted``: the grader runs code that roles could write.
 """
 
+_PYTEST_KEYS = {"tests", "expect", "canaries", "allow_conftest", "work_modules", "tools"}
 WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}\Z")
 
 
@@ -62,6 +63,9 @@ class PytestSpec:
             Canaries of the harness's own are added to every file.
         allow_conftest: whether a ``conftest.py`` below ``grader/`` is loaded.
             One from the workspace never is.
+        work_modules: top-level modules that the work has to bring and the start
+            state may lack. Without one of them the work fails; any other module
+            that the tests miss on the start state too is the grader's own error.
         tools: programs that must be on the grade box's PATH.
     """
 
@@ -69,6 +73,7 @@ class PytestSpec:
     expect: tuple[str, ...] = ()
     canaries: tuple[str, ...] = ()
     allow_conftest: bool = False
+    work_modules: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     trust: Trust = "in-process"
 
@@ -127,7 +132,7 @@ def _command(body: Mapping[str, object], place: str) -> CommandSpec:
 
 
 def _pytest(body: Mapping[str, object], place: str) -> PytestSpec:
-    only_keys(body, {"tests", "expect", "canaries", "allow_conftest", "tools"}, place)
+    only_keys(body, _PYTEST_KEYS, place)
     tests = tuple(
         relative(name, f"{place}.tests") for name in texts(body.get("tests"), f"{place}.tests")
     )
@@ -145,7 +150,8 @@ def _pytest(body: Mapping[str, object], place: str) -> PytestSpec:
             got=allow,
             expected="true or false",
         )
-    return PytestSpec(tests, expect, canaries, allow, _tools(body, place))
+    modules = _modules(body, place)
+    return PytestSpec(tests, expect, canaries, allow, modules, _tools(body, place))
 
 
 def _script(body: Mapping[str, object], place: str) -> ScriptSpec:
@@ -178,6 +184,18 @@ def _tools(body: Mapping[str, object], place: str) -> tuple[str, ...]:
     for name in names:
         if not WORD.match(name):
             raise TaskError("not a program's name", place=f"{place}.tools", got=name)
+    return names
+
+
+def _modules(body: Mapping[str, object], place: str) -> tuple[str, ...]:
+    if "work_modules" not in body:
+        return ()
+    names = texts(body["work_modules"], f"{place}.work_modules")
+    for name in names:
+        if not name.isidentifier():
+            raise TaskError(
+                "not a top-level module", place=f"{place}.work_modules", got=name, expected="a name"
+            )
     return names
 
 

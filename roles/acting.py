@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from rolewall.errors import StorageError
+from rolewall.errors import StorageError, TeamError
 from rolewall.roles.script import ScriptStep
 from rolewall.roles.seal import Evidence
 from rolewall.roles.team import Agent, CommandAgent, ScriptAgent
@@ -60,6 +60,7 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
     """Let ``agent`` have its turn in ``box``.
 
     Raises:
+        TeamError: a command agent's program is not there: nobody has played the role.
         BoxError: the box broke. An agent that fails is an outcome, not an error.
     """
     try:
@@ -139,6 +140,14 @@ class _Command(_Player):
                 stdin=stdin,
                 timeout=self.turn.seconds,
                 streams=Streams(out, err),
+            )
+        if done.absent:
+            raise TeamError(
+                f"the agent's program cannot be started: {done.stderr.text().strip()}",
+                place=f"roles.{self.turn.role}.agent.command",
+                got=argv[0],
+                expected="a program in the role's box",
+                hint="the team's own files are at {agents}; docs/write-a-team.md tells more",
             )
         self.note("command", {"argv": argv}, done)
         self.acted.outcome = _outcome(done)
@@ -227,4 +236,9 @@ def _outcome(done: Completed) -> Outcome:
 
 
 def _output(output: Output) -> dict[str, Any]:
-    return {"text": output.text(), "bytes": output.size, "truncated": output.truncated}
+    return {
+        "text": output.text(),
+        "bytes": output.size,
+        "truncated": output.truncated,
+        "file_truncated": output.sink_truncated,
+    }

@@ -1,4 +1,4 @@
-"""What ``rolewall init`` writes: a team, two tasks and a CI workflow that run as they are."""
+"""What ``rolewall init`` writes: a team and two tasks that run as they are, and a CI workflow."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rolewall.errors import BoxError
 from rolewall.sandbox import Backend
 
 if TYPE_CHECKING:
-    from conftest import Play, Studio
+    from conftest import Cli, Play, Studio
 
 FIX = "sed -i 's/return x/return x + 1/' app.py"
 
@@ -155,3 +155,20 @@ def test_a_check_box_that_cannot_be_made_is_no_reject(
     (record,) = run.records
     assert record.status == "error" and record.error is not None
     assert record.error.kind == BoxError.__name__ and "Too many open files" in record.error.message
+
+
+@pytest.mark.parametrize("command", ["no-such-agent", "/rolewall/prompt.md"])
+def test_an_agent_that_is_not_there_is_the_teams_fault(
+    cli: Cli, studio: Studio, backend: Backend, command: str
+) -> None:
+    team = studio.team(executor={"command": [command]}, verifier={"verdict": "reject"})
+    done = cli("run", team, "--tasks", studio.task(), "--backend", backend.name,
+               "-o", studio.path / "out")  # fmt: skip
+    assert done.code == 2
+    assert command in done.err and "roles.executor.agent.command" in done.err
+
+
+def test_an_agent_that_fails_is_an_outcome(play: Play, studio: Studio) -> None:
+    team = studio.team(executor={"command": ["false"]}, verifier={"verdict": "reject"})
+    episode = play(team, studio.task())
+    assert episode.phase("executor")["outcome"] == "failed"

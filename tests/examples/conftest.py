@@ -69,7 +69,7 @@ class Bench:
 
     def accepts(self, task: Path, work: Path) -> bool:
         """Whether the diligent verifier's own check is content."""
-        check = ROOT / "examples" / "teams" / "accept" / f"{task.name}.py"
+        check = ROOT / "examples" / "teams" / "verifier" / "accept" / f"{task.name}.py"
         return call([sys.executable, str(check)], work).returncode == 0
 
     def _pytest(self, work: Path, hidden: list[str]) -> Judged:

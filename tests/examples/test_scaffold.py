@@ -109,6 +109,35 @@ def test_the_workflow_needs_no_secret_and_no_rights(made: Path, workflow: dict[s
     assert workflow["permissions"] == {"contents": "read"}
 
 
+def steps(workflow: dict[str, Any], name: str) -> str:
+    (step,) = [s for s in workflow["jobs"]["verifier"]["steps"] if s.get("name") == name]
+    return str(step["run"])
+
+
+@pytest.mark.parametrize(("source", "expected"), [("", 2), ("git+https://a/b/rolewall@1", 0)])
+def test_the_workflow_installs_from_where_it_is_told(
+    tmp_path: Path, workflow: dict[str, Any], source: str, expected: int
+) -> None:
+    assert workflow["env"]["ROLEWALL_SOURCE"] == "${{ vars.ROLEWALL_SOURCE }}"
+    program = tmp_path / "python"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    done = bash(steps(workflow, "Install"), tmp_path, ROLEWALL_SOURCE=source)
+    assert done.returncode == expected
+    assert done.stdout.startswith("-m pip install git+" if source else "::error::")
+
+
+def bash(script: str, path: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-e", "-c", script],
+        env={"PATH": f"{path}:/usr/bin:/bin", **env},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize(
     ("gate", "undecided", "expected"),
     [
@@ -123,18 +152,10 @@ def test_the_workflow_needs_no_secret_and_no_rights(made: Path, workflow: dict[s
 def test_the_workflow_passes_the_decision_on(
     tmp_path: Path, workflow: dict[str, Any], gate: int, undecided: str, expected: int
 ) -> None:
-    (step,) = [s for s in workflow["jobs"]["verifier"]["steps"] if s.get("name") == "Decide"]
     decided = tmp_path / "rolewall"
     decided.write_text(f"#!/bin/sh\nexit {gate}\n")
     decided.chmod(0o755)
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MAX_FALSE_APPROVAL": "0.10"}
-    done = subprocess.run(
-        ["bash", "-e", "-c", step["run"]],
-        env=env | {"ON_UNDECIDED": undecided},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    env = {"MAX_FALSE_APPROVAL": "0.10", "ON_UNDECIDED": undecided}
+    done = bash(steps(workflow, "Decide"), tmp_path, **env)
     assert done.returncode == expected
     assert ("::" in done.stdout) == (gate != 0)

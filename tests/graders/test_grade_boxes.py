@@ -33,6 +33,23 @@ def test_a_grade_is_the_same_wherever_it_is_made(bench: Any, backend: Backend, k
     assert bench.grade({"calc.py": HOSTILE}).grade == "fail"
 
 
+@pytest.mark.parametrize(
+    ("made", "grade"),
+    [
+        ("mkfifo pipe", "pass"),
+        ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('pipe')\"", "pass"),
+        ("true", "pass"),
+        ("echo 'print(6)' > calc.py", "fail"),
+    ],
+    ids=["fifo", "socket", "nothing", "work"],
+)
+def test_special_files_keep_no_check_from_running(bench: Any, made: str, grade: str) -> None:
+    check = "test -e pipe && exit 1; test $(python3 calc.py) = 5"
+    script = f"{made} && rolewall-check -- sh -c '{check}'"
+    bench.spec = {"command": {"run": ["sh", "-c", script]}}
+    assert bench.grade({"calc.py": GOOD}).grade == grade
+
+
 def test_a_grader_that_cannot_run_is_an_error(bench: Any, backend: Backend) -> None:
     bench.backend = backend
     bench.spec = {"command": {"run": ["no-such-program"]}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import py_compile
 import re
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,8 @@ def test_planted_files_fail_no_right_work(bench: Any) -> None:
         ("import os\nos._exit(0)\n", "broke the grader: the test run ended early"),
         ("import os\nos.kill(os.getpid(), 9)\n", "broke the grader: .*SIGKILL"),
         ("import atexit, os\natexit.register(os._exit, 0)\n" + BAD, "1 of 2"),
-        (PATCH_REPORTS + BAD, "tampers with the test run"),
-        (SKIP_CALLS + BAD, "tampers with the test run"),
+        (PATCH_REPORTS + BAD, "a canary passed: the work tampers with the test run, or "),
+        (SKIP_CALLS + BAD, "a canary passed: the work tampers with the test run, or "),
         (FORGE + BAD, "1 of 2"),
         (FORGE + "os._exit(0)\n", "broke the grader: the test run ended early"),
         ("import builtins\nbuiltins.AssertionError = KeyError\n" + BAD, "1 of 2|broke"),
@@ -154,7 +155,7 @@ def test_an_object_equal_to_all_is_caught_by_the_tasks_canary(bench: Any) -> Non
     }
     found = bench.grade({"calc.py": EQUAL_TO_ALL})
     assert found.grade == "fail"
-    assert "test_wrong_sum passed" in found.why
+    assert found.why.endswith("or the canary is wrong: test_calc.py::test_wrong_sum")
     assert bench.grade({"calc.py": GOOD}).grade == "pass"
 
 
@@ -165,10 +166,23 @@ def test_expected_tests_decide_and_others_do_not_run(bench: Any) -> None:
     bench.spec = {"pytest": {"tests": ["test_calc.py"], "expect": ["test_calc.py::test_two"]}}
     found = bench.grade({"calc.py": GOOD})
     assert (found.grade, found.details["expected"]) == ("pass", 1)
-    bench.spec = {"pytest": {"tests": ["test_calc.py"], "expect": ["test_calc.py::test_gone"]}}
+
+
+@pytest.mark.parametrize("key", ["expect", "canaries"])
+@pytest.mark.parametrize("name", ["test_gone", "TestSum::test_gone", "test_two[7]"])
+def test_a_name_that_no_hidden_test_has_is_the_graders_error(
+    bench: Any, key: str, name: str
+) -> None:
+    some = "import pytest\nimport calc\n\n\n@pytest.mark.parametrize('a', [1])\n"
+    sums = "\n\nclass TestSum:\n    def test_sum(self):\n        assert calc.add(1, 1) == 2\n"
+    bench.grader = {"test_calc.py": some + "def test_two(a):\n    assert a\n" + sums}
+    bench.start = {"calc.py": BAD}
+    bench.spec = {"pytest": {"tests": ["test_calc.py"], key: [f"test_calc.py::{name}"]}}
     found = bench.grade({"calc.py": GOOD})
-    assert found.grade == "fail"
-    assert found.details["failed"] == {"test_calc.py::test_gone": "not seen"}
+    assert found.grade == "error"
+    assert f"test_calc.py::{name}" in found.why
+    bench.spec = {"pytest": {"tests": ["test_calc.py"], "expect": ["test_calc.py::test_two[1]"]}}
+    assert bench.grade({"calc.py": GOOD}).grade == "pass"
 
 
 def test_a_test_that_the_source_promises_must_be_seen(bench: Any) -> None:
@@ -227,6 +241,73 @@ def test_missing_work_fails(bench: Any) -> None:
     assert found.grade == "fail"
     assert "could not be collected" in found.why
     assert "No module named 'calc'" in found.why
+    assert found.details["start_state"]["grade"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("test", "helper"),
+    [
+        ("import no_such_package\nimport calc\n", ""),
+        ("from helper import NOT_THERE\n", "HERE = 1\n"),
+        ("import helper\n", "import no_such_package\n"),
+        ("import helper\n", "def broken(:\n"),
+        ("from . import helper\n", ""),
+    ],
+)
+def test_a_hidden_test_whose_own_import_is_broken_is_the_graders_error(
+    bench: Any, test: str, helper: str
+) -> None:
+    bench.grader = {"test_calc.py": test + TWO, "helper.py": helper}
+    found = bench.grade({"calc.py": GOOD})
+    assert found.grade == "error"
+    assert "test_calc.py could not be collected" in found.why
+
+
+@pytest.mark.parametrize(
+    ("test", "work"),
+    [
+        ("from calc import subtract\n", {"calc.py": GOOD}),
+        ("import calc.deep\n", {"calc/__init__.py": GOOD}),
+        ("import calc\n", {"calc.py": "import no_such_package\n" + GOOD}),
+        ("import calc\n", {"calc.py": "def broken(:\n"}),
+        ("import calc\nVALUE = calc.subtract\n", {"calc.py": GOOD}),
+        ("import sys\nsys.path.append('src')\nimport calc.deep\n", {"src/calc/x.py": GOOD}),
+    ],
+)
+def test_what_the_work_lacks_is_no_error_even_where_the_start_state_lacks_it_too(
+    bench: Any, test: str, work: dict[str, str]
+) -> None:
+    bench.grader, bench.start = {"test_calc.py": test + TWO}, work
+    found = bench.grade(work)
+    assert found.grade == "fail"
+    assert "could not be collected" in found.why
+
+
+def test_a_module_that_the_work_is_to_bring(bench: Any) -> None:
+    bench.start = {}
+    assert "list it in work_modules" in bench.grade({}).why
+    bench.spec = {"pytest": {"tests": ["test_calc.py"], "work_modules": ["calc"]}}
+    assert bench.grade({}).grade == "fail"
+    assert bench.grade({"calc.py": GOOD}).grade == "pass"
+
+
+def test_planted_byte_code_is_not_run(bench: Any) -> None:
+    def plant(place: Path) -> None:
+        source = place / "calc.py"
+        source.write_text(GOOD)
+        # Unchecked: Python would take it whatever the source beside it says.
+        never = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(source), invalidation_mode=never)
+        source.write_text(BAD)
+
+    assert bench.grade({}, plant).grade == "fail"
+    started = "import subprocess, sys\n\n\ndef test_two():\n    code = 'import sys; "
+    started += 'sys.path.append(".")\\nimport calc\\nprint(calc.add(2, 3))\'\n'
+    started += "    out = subprocess.run([sys.executable, '-c', code], capture_output=True)\n"
+    started += "    assert out.stdout == b'5\\n', out\n"
+    bench.grader = {"test_calc.py": started}
+    assert bench.grade({}, plant).grade == "fail"
+    assert bench.grade({"calc.py": GOOD}).grade == "pass"
 
 
 def test_work_that_never_ends_fails_where_the_start_state_can_be_graded(bench: Any) -> None:

@@ -58,6 +58,8 @@ def test_nothing_is_trusted_unless_it_is_said() -> None:
         ({"pytest": {"tests": ["conftest.py"]}}, "g.pytest.tests"),
         ({"pytest": {"tests": ["t.py", "t.py"]}}, "g.pytest.tests"),
         ({"pytest": {"tests": ["t.py"], "expect": ["u.py::a"]}}, "g.pytest.expect"),
+        ({"pytest": {"tests": ["t.py"], "work_modules": "calc"}}, "g.pytest.work_modules"),
+        ({"pytest": {"tests": ["t.py"], "work_modules": ["a.b"]}}, "g.pytest.work_modules"),
         ({"pytest": {"tests": ["t.py"], "expect": ["t.py"]}}, "g.pytest.expect"),
         ({"pytest": {"tests": ["t.py"], "expect": []}}, "g.pytest.expect"),
         (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rolewall.policies import Attempt, Effect, Outcome, is_cache
+from rolewall.policies import Attempt, Effect, Outcome, is_cache, shorten
 from rolewall.record import Change
 from rolewall.sandbox import Manifest, diff
 
@@ -55,10 +55,10 @@ def _accounted(change: Change, touched: set[str], moved: set[str]) -> bool:
     path = f"/{change.zone}" if change.path == "." else f"/{change.zone}/{change.path}"
     if change.what == ("mtime",) and any(t.rpartition("/")[0] == path for t in touched):
         return True
-    if path in touched:
+    if shorten(path) in touched:
         return True
     while len(path) > 1:
         path = path.rpartition("/")[0]
-        if path in moved:
+        if shorten(path) in moved:
             return True
     return False

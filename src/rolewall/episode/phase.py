@@ -15,7 +15,7 @@ from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
 from rolewall.errors import TapError
 from rolewall.policies import Compiled, Kind, Outcome, compile_mounts
-from rolewall.record import AttemptCounts, Change, PhaseRecord
+from rolewall.record import AttemptCounts, Change, PhaseRecord, count_changes, first_changes
 from rolewall.roles import Acted, CheckRun, TaskFacts, Turn, act, render_prompt
 from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
 
@@ -77,6 +77,7 @@ class Played:
         return not self.turned.summary.unrecorded
 
     def record(self, outcome: str, handoff: str) -> PhaseRecord:
+        listed = first_changes(self.changes)
         return PhaseRecord(
             index=self.place.index,
             role=self.place.role,
@@ -88,7 +89,9 @@ class Played:
             box=self.turned.facts,
             attempts=_counts(self.turned.summary, self.unattributed),
             manifests={zone: manifest.digest for zone, manifest in self.after.items()},
-            changes=self.changes,
+            changes=listed,
+            changes_omitted=len(self.changes) - len(listed),
+            changed=count_changes(self.changes),
             handoff=handoff,
             transcript=f"transcripts/{self.place.name}.jsonl",
             transcript_sha256=self.transcripts,

@@ -20,6 +20,8 @@ from rolewall.sandbox import Manifest
 
 __all__ = ["Outcome", "make_record"]
 
+BROKEN = "broken"
+
 
 @dataclass
 class Outcome:
@@ -45,6 +47,8 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
     if error is None and (final is None or final.grade == "error"):
         error = ErrorRecord(kind="grader", message=final.why if final else "nothing was graded")
     lines, head = _ledger(setting)
+    if error is None and head in ("", BROKEN):
+        error = ErrorRecord(kind="RecordError", message="the episode's ledger does not verify")
     busy = outcome.agent_seconds + outcome.grader_seconds
     return EpisodeRecord(
         key=setting.key,
@@ -85,7 +89,7 @@ def _ledger(setting: Setting) -> tuple[int, str]:
     try:
         check = verify_ledger(path)
     except RecordError:
-        return 0, "broken"  # audit finds and names the place
+        return 0, BROKEN  # audit finds and names the place
     return check.lines, check.head
 
 
