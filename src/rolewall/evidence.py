@@ -1,71 +1,63 @@
-"""The evidence of one episode, held against its record: ledger, manifests, seals."""
+"""The evidence of one episode, held against its record: ledger, manifests, contents,
+transcripts, seals. What an episode's directory may hold is known by name and kind."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from rolewall.contents import Contents
 from rolewall.errors import RecordError
+from rolewall.findings import Finding, Level, entries_of, unexpected, words_of
 from rolewall.policies import read_ledger, verify_ledger
-from rolewall.record import EpisodeRecord
+from rolewall.record import EpisodeRecord, PhaseRecord
 from rolewall.seals import Sealed, check_chain, read_sealed
 
-__all__ = ["Finding", "Verified", "check_evidence", "words_of"]
+__all__ = ["Verified", "check_evidence"]
 
 BLOCK = 1 << 20
-EPISODE_ENTRIES = {"episode.json", "audit.jsonl", "transcripts", "handoffs", "manifests", "grade"}
+FOLDERS = ("transcripts", "handoffs", "manifests")
+ENTRIES = {"episode.json": "file", "audit.jsonl": "file"} | dict.fromkeys(FOLDERS, "directory")
+SUFFIXES = ("jsonl", "stdout", "stderr")
 START = "start:"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that does not hold (``altered``) or is worth knowing (``note``)."""
-
-    level: Literal["altered", "note"]
-    place: str
-    message: str
-
-    def line(self) -> str:
-        return f"{self.level}: {self.place}: {self.message}"
+# An episode with these errors came to its end; with any other it may have ended anywhere.
+WHOLE = (None, "grader", "manifest-alarm")
 
 
 @dataclass
 class Verified:
-    """How much was verified; ``unsealed`` start manifests were not."""
+    """How much was verified; ``unsealed`` start manifests and ``unsealed_transcripts``
+    were not."""
 
     episodes: int = 0
     ledgers: int = 0
     manifests: int = 0
     handoffs: int = 0
+    transcripts: int = 0
     unsealed: int = 0
+    unsealed_transcripts: int = 0
 
 
-def check_evidence(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
+def check_evidence(
+    directory: Path, record: EpisodeRecord, counts: Verified, contents: Contents
+) -> Iterator[Finding]:
     """What does not hold in an episode's directory; ``counts`` grows by what does."""
+    yield from unexpected(directory, ENTRIES)
     yield from _ledger(directory, record, counts)
-    yield from _manifests(directory, record, counts)
+    yield from _manifests(directory, record, counts, contents)
+    yield from _transcripts(directory, record, counts)
     yield from _handoffs(directory, record, counts)
-    yield from _loose_ends(directory, record)
-
-
-def words_of(error: RecordError) -> str:
-    return str(RecordError(error.message, got=error.got, expected=error.expected))
 
 
 def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
     path = directory / "audit.jsonl"
-    if not os.path.lexists(path):
-        if record.ledger_lines:
-            yield Finding("altered", str(path), f"gone; it had {record.ledger_lines} lines")
-        return
-    if not _is_regular(path):
-        yield Finding("altered", str(path), "not a regular file")
+    kind = entries_of(directory).get(path.name)
+    if kind is None and record.ledger_lines:
+        yield Finding("altered", str(path), f"gone; it had {record.ledger_lines} lines")
+    if kind != "file":
         return
     try:
         verify_ledger(path, head=record.ledger_head or None, lines=record.ledger_lines)
@@ -91,83 +83,158 @@ def _counted(path: Path, record: EpisodeRecord) -> Iterator[Finding]:
             yield Finding("altered", str(path), words)
 
 
-def _manifests(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
+def _manifests(
+    directory: Path, record: EpisodeRecord, counts: Verified, contents: Contents
+) -> Iterator[Finding]:
     """Every manifest that the record names is there and unchanged, and there is no other."""
-    wanted = _manifest_names(record)
-    starts = any(name.startswith("start-") for name in wanted)
-    place = directory / "manifests"
-    for path in _files(place):
-        name, actual = str(path.relative_to(place)), _sha256(path)
-        sealed = wanted.pop(name, None)
-        if sealed is None and name.startswith("start-") and not starts:
-            counts.unsealed += 1
-        elif sealed is None:
-            yield Finding("altered", str(path), "an orphan: the record has no such manifest")
-        elif actual != sealed:
-            words = f"its digest is {actual or 'unreadable'}, the record says {sealed}"
-            yield Finding("altered", str(path), words)
-        else:
-            counts.manifests += 1
-    for name in sorted(wanted):
-        yield Finding("altered", str(place / name), "gone: the record has this manifest")
-
-
-def _manifest_names(record: EpisodeRecord) -> dict[str, str]:
-    """File name → digest, of every manifest that the record seals."""
-    names = {
-        f"{phase.index:02}-{phase.role}-{zone}.jsonl": digest
+    wanted = {
+        f"{_name(phase)}-{zone}.jsonl": digest
         for phase in record.phases
         for zone, digest in phase.manifests.items()
     }
-    for name, digest in record.digests.items():
-        if name.startswith(START):
-            names[f"start-{name.removeprefix(START)}.jsonl"] = digest
-    return names
+    starts = {
+        f"start-{name.removeprefix(START)}.jsonl": digest
+        for name, digest in record.digests.items()
+        if name.startswith(START)
+    }
+    held = _hold(directory / "manifests", wanted | starts, "manifest", _last_written(record))
+    counts.manifests += len(held.right)
+    yield from held.findings
+    for path in held.unnamed:
+        if path.name.startswith("start-") and not starts:
+            counts.unsealed += 1
+            held.right.append(path)
+        else:
+            yield _orphan(path, "manifest")
+    for path in held.right:
+        for place, words in contents.check(path):
+            yield Finding("altered", place, words)
+
+
+def _transcripts(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
+    """As manifests, where the record seals transcripts. A phase that infrastructure
+    ended left files and no row."""
+    place = directory / "transcripts"
+    wanted: dict[str, str] = {}
+    loose: set[str] = set()
+    for phase in record.phases:
+        names = {f"{_name(phase)}.{suffix}" for suffix in SUFFIXES}
+        wanted |= {n: d for n, d in phase.transcript_sha256.items() if n in names}
+        loose |= set() if phase.transcript_sha256 else names
+        yield from _misnamed(place, phase, names)
+        if not phase.transcript_sha256 and phase.transcript and not _there(place, phase):
+            words = "gone: a phase's transcript"
+            yield Finding("altered", str(place / f"{_name(phase)}.jsonl"), words)
+    held = _hold(place, wanted, "transcript")
+    counts.transcripts += len(held.right)
+    yield from held.findings
+    for path in held.unnamed:
+        if path.name in loose or _of_no_phase(path, record):
+            counts.unsealed_transcripts += 1
+        else:
+            yield _orphan(path, "transcript")
+
+
+def _misnamed(place: Path, phase: PhaseRecord, names: set[str]) -> Iterator[Finding]:
+    for name in sorted(phase.transcript_sha256.keys() - names):
+        yield Finding("altered", str(place / name), f"no transcript of phase {phase.index}")
+    if phase.transcript not in (None, f"transcripts/{_name(phase)}.jsonl"):
+        words = f"the transcript of phase {phase.index} is said to be {phase.transcript}"
+        yield Finding("altered", str(place), words)
+
+
+def _there(place: Path, phase: PhaseRecord) -> bool:
+    return entries_of(place).get(f"{_name(phase)}.jsonl") == "file"
 
 
 def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
-    wanted = {p.handoff: f"phase {p.index} ({p.role})" for p in record.phases if p.handoff}
-    held: list[Sealed] = []
-    for path in _files(directory / "handoffs"):
-        try:
-            held.append(read_sealed(path))
-        except RecordError as error:
-            yield Finding("altered", error.place or str(path), words_of(error))
-    for sealed in held:
-        if not sealed.digests & wanted.keys():
-            yield Finding("altered", str(sealed.path), "no phase of the record sealed this handoff")
-    found = {digest for sealed in held for digest in sealed.digests & wanted.keys()}
-    counts.handoffs += len(found)
-    for gone in sorted(wanted.keys() - found):
-        words = f"no file is handoff {gone}: {wanted[gone]}"
-        yield Finding("altered", str(directory / "handoffs"), words)
-    if len(found) == len(wanted) == len(held):
-        for path, words in check_chain(held):
+    """The handoff of each phase lies under that phase's name, and they form a chain."""
+    place = directory / "handoffs"
+    wanted = {f"{_name(p)}.json": p for p in record.phases if p.handoff}
+    kinds = entries_of(place)
+    right: list[Sealed] = []
+    for name, phase in wanted.items():
+        if kinds.get(name) is None:
+            words = f"gone: handoff {phase.handoff} of phase {phase.index} ({phase.role})"
+            yield Finding("altered", str(place / name), words)
+        elif kinds[name] == "file":
+            try:
+                sealed = read_sealed(place / name)
+            except RecordError as error:
+                yield Finding("altered", error.place or str(place / name), words_of(error))
+                continue
+            if words := _not_of(sealed, phase):
+                yield Finding("altered", str(sealed.path), words)
+            else:
+                right.append(sealed)
+    unfinished = f"{len(record.phases):02}-"
+    spare = {n for n in kinds if record.error and n.startswith(unfinished) and n.endswith(".json")}
+    yield from unexpected(place, dict.fromkeys(wanted.keys() | spare, "file"))
+    counts.handoffs += len(right)
+    if len(right) == len(wanted):
+        for path, words in check_chain(right):
             yield Finding("altered", str(path), words)
 
 
-def _loose_ends(directory: Path, record: EpisodeRecord) -> Iterator[Finding]:
-    for name in sorted(os.listdir(directory)):
-        if name not in EPISODE_ENTRIES:
-            yield Finding("altered", str(directory / name), "an orphan: no record speaks of it")
-    named = {p.transcript for p in record.phases if p.transcript}
-    for transcript in sorted(named):
-        if not _is_regular(directory / transcript):
-            yield Finding("altered", str(directory / transcript), "gone: a phase's transcript")
+def _not_of(sealed: Sealed, phase: PhaseRecord) -> str:
+    seal = sealed.handoff.seal
+    if phase.handoff not in sealed.digests:
+        return f"it is handoff {seal.sha256}, the record says {phase.handoff}"
+    if (seal.author, seal.phase) != (phase.role, phase.index):
+        return f"sealed for {seal.author} in phase {seal.phase}, not for {_name(phase)}"
+    return ""
 
 
-def _files(directory: Path) -> Iterator[Path]:
-    """Regular files at any depth, through no link, in order."""
-    for base, folders, names in os.walk(directory):
-        folders.sort()
-        yield from (p for n in sorted(names) if _is_regular(p := Path(base) / n))
+@dataclass
+class _Held:
+    """Files against their digests: which are right, what is not, and of which
+    nothing is said."""
+
+    right: list[Path] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    unnamed: list[Path] = field(default_factory=list)
 
 
-def _is_regular(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
+def _hold(place: Path, digests: Mapping[str, str], noun: str, unsure: str = "") -> _Held:
+    """``unsure`` begins names of files that may be absent."""
+    kinds, held = entries_of(place), _Held()
+    held.findings += unexpected(place, dict.fromkeys(kinds, "file"))
+    files = [name for name, kind in sorted(kinds.items()) if kind == "file"]
+    held.unnamed += [place / name for name in files if name not in digests]
+    for name, sealed in sorted(digests.items()):
+        path = place / name
+        if name not in kinds:
+            spared = unsure and name.startswith(unsure)
+            level: Level = "note" if spared else "altered"
+            held.findings.append(Finding(level, str(path), f"gone: the record has this {noun}"))
+        elif kinds[name] == "file" and (actual := _sha256(path)) != sealed:
+            words = f"its digest is {actual or 'unreadable'}, the record says {sealed}"
+            held.findings.append(Finding("altered", str(path), words))
+        elif kinds[name] == "file":
+            held.right.append(path)
+    return held
+
+
+def _last_written(record: EpisodeRecord) -> str:
+    """The beginning of the names that were being written when infrastructure ended an episode."""
+    if (record.error.kind if record.error else None) in WHOLE:
+        return ""
+    return f"{_name(record.phases[-1])}-" if record.phases else "start-"
+
+
+def _of_no_phase(path: Path, record: EpisodeRecord) -> bool:
+    """Whether a phase that infrastructure ended, so that it has no row, left this file."""
+    number, dash, rest = path.name.partition("-")
+    unfinished = record.error is not None and number == f"{len(record.phases):02}"
+    return unfinished and bool(dash) and rest.rpartition(".")[2] in SUFFIXES
+
+
+def _name(phase: PhaseRecord) -> str:
+    return f"{phase.index:02}-{phase.role}"
+
+
+def _orphan(path: Path, noun: str) -> Finding:
+    return Finding("altered", str(path), f"an orphan: the record has no such {noun}")
 
 
 def _sha256(path: Path) -> str | None:

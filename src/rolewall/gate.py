@@ -12,94 +12,25 @@ first alone: what was not said is no proof against the verifier.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
 
+from rolewall.decision import Decision, Rules, Status
 from rolewall.errors import InputError
 from rolewall.record import EpisodeRecord
-from rolewall.rundir import Run
+from rolewall.rundir import Run, repeats
 from rolewall.stats import size_needed
-from rolewall.tables import false_approvals_json, rate_text
-from rolewall.tally import FalseApprovals, Rate, errored, false_approvals
+from rolewall.tables import percent
+from rolewall.tally import (
+    FalseApprovals,
+    Rate,
+    errored,
+    false_approvals,
+    false_rejections,
+    repaired,
+    unfinished_phases,
+)
+from rolewall.terminal import counted
 
 __all__ = ["Decision", "Rules", "decide", "decide_run"]
-
-Status = Literal["holds", "failed", "undecided", "refused"]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What is asked. ``max_false_approval`` is a fraction strictly between 0 and 1."""
-
-    max_false_approval: float
-    max_errors: int = 0
-    require_isolated: bool = False
-    allow_partial: bool = False
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        _between("--max-false-approval", self.max_false_approval, 0.0)
-        _between("--confidence", self.confidence, 0.5)
-        if self.max_errors < 0:
-            raise InputError(
-                "not a number of errors",
-                place="--max-errors",
-                got=self.max_errors,
-                expected="0 or more",
-            )
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What was decided, why, and from which numbers.
-
-    ``needed`` is the number of failing-grade episodes in all that would let the
-    gate hold if no further one is approved or left without a verdict; ``None``
-    when the decision does not wait for more.
-    """
-
-    status: Status
-    exit_code: int
-    condition: str
-    rules: Rules
-    reasons: tuple[str, ...]
-    episodes: int
-    errors: int
-    absent: int
-    numbers: FalseApprovals | None = None
-    needed: int | None = None
-
-    def lines(self) -> list[str]:
-        text = [f"{self.status}: {self.reasons[0]}", *self.reasons[1:]]
-        text.append(
-            f"condition {self.condition}: {self.episodes} episodes, {self.errors} errors,"
-            f" {self.absent} planned and absent"
-        )
-        if self.numbers:
-            text.append("false approvals, given failing work, by treatment of missing verdicts:")
-            text.append(f"  excluded             {rate_text(self.numbers.excluded)}")
-            text.append(f"  as reject            {rate_text(self.numbers.as_reject)}")
-            text.append(f"  as false approval    {rate_text(self.numbers.as_approval)}")
-            text.append(f"verifier failure, of all: {rate_text(self.numbers.verifier_failure)}")
-        return text
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "status": self.status,
-            "exit_code": self.exit_code,
-            "condition": self.condition,
-            "max_false_approval": self.rules.max_false_approval,
-            "max_errors": self.rules.max_errors,
-            "require_isolated": self.rules.require_isolated,
-            "allow_partial": self.rules.allow_partial,
-            "confidence": self.rules.confidence,
-            "reasons": list(self.reasons),
-            "episodes": self.episodes,
-            "errors": self.errors,
-            "absent": self.absent,
-            "false_approvals": false_approvals_json(self.numbers) if self.numbers else None,
-            "needed": self.needed,
-        }
 
 
 def decide_run(run: Run, rules: Rules, condition: str | None = None) -> Decision:
@@ -118,16 +49,18 @@ def decide(
     """Decide on the records of one condition, ``absent`` more having been planned.
 
     Raises InputError when the records hold several conditions and none is
-    named, or when they mix sources.
+    named, when they mix sources, or when one is there twice.
     """
     if condition is None and records:
         condition = _choose(sorted({r.condition for r in records}), None)
     chosen = [r for r in records if r.condition == condition]
+    for words in repeats(chosen):
+        raise InputError(words, expected="each once")
     _one_source(chosen)
-    counted = [r for r in chosen if not errored(r)]
-    numbers = false_approvals(counted, rules.confidence) if counted else None
-    errors = len(chosen) - len(counted)
-    refusal = _refusal(counted, rules, errors, absent)
+    graded = [r for r in chosen if not errored(r)]
+    numbers = false_approvals(graded, rules.confidence) if graded else None
+    errors = len(chosen) - len(graded)
+    refusal = _refusal(graded, rules, errors, absent)
     if refusal or numbers is None:
         status: Status = "refused" if refusal else "undecided"
         code, reasons = refusal or (4, ("no episode was evaluated",))
@@ -135,9 +68,20 @@ def decide(
     else:
         status, code, reasons, needed = _weigh(numbers, rules)
     return Decision(
-        status, code, condition or "(none)", rules, reasons, len(chosen), errors, absent, numbers,
-        needed,
-    )  # fmt: skip
+        status=status,
+        exit_code=code,
+        condition=condition or "(none)",
+        rules=rules,
+        reasons=reasons,
+        episodes=len(chosen),
+        errors=errors,
+        absent=absent,
+        numbers=numbers,
+        needed=needed,
+        false_rejections=false_rejections(graded, rules.confidence) if graded else None,
+        repaired=sum(map(repaired, graded)),
+        phases_failed=unfinished_phases(chosen),
+    )
 
 
 def _choose(conditions: Sequence[str], asked: str | None) -> str:
@@ -158,6 +102,7 @@ def _one_source(records: Sequence[EpisodeRecord]) -> None:
     for what, values in (
         ("teams", {f"{r.team} {r.digests.get('team', '')[:12]}".strip() for r in records}),
         ("backends", {r.backend for r in records}),
+        ("versions of rolewall's code", {r.digests.get("code", "none")[:16] for r in records}),
     ):
         if len(values) > 1:
             raise InputError(
@@ -178,31 +123,31 @@ def _one_source(records: Sequence[EpisodeRecord]) -> None:
 
 
 def _refusal(
-    counted: Sequence[EpisodeRecord], rules: Rules, errors: int, absent: int
+    graded: Sequence[EpisodeRecord], rules: Rules, errors: int, absent: int
 ) -> tuple[int, tuple[str, ...]] | None:
     """Why these records may not be weighed at all, with the exit code."""
     if errors > rules.max_errors:
         return 3, (
-            f"{errors} episodes ended in error and at most {rules.max_errors} may;"
+            f"{counted(errors, 'episode')} ended in error and at most {rules.max_errors} may;"
             " an error says nothing about the verifier, and nothing may gain by causing one",
         )
-    if not counted:
+    if not graded:
         return None
     if absent and not rules.allow_partial:
         return 4, (
-            f"the run is incomplete: {absent} planned episodes have no record;"
+            f"the run is incomplete: {counted(absent, 'planned episode')} without a record;"
             " run it again to resume, or pass --allow-partial",
         )
-    untrusted = sum(r.trust == "untrusted" for r in counted)
+    untrusted = sum(r.trust == "untrusted" for r in graded)
     if untrusted:
         return 4, (
-            f"{untrusted} of {len(counted)} episodes were graded by an untrusted grader,"
+            f"{untrusted} of {len(graded)} episodes were graded by an untrusted grader,"
             " which runs code that roles could write; such grades are never gated",
         )
-    shared = sum(not r.isolated for r in counted)
+    shared = sum(not r.isolated for r in graded)
     if rules.require_isolated and shared:
         return 4, (
-            f"in {shared} of {len(counted)} episodes the verdict was not isolated from the work"
+            f"in {shared} of {len(graded)} episodes the verdict was not isolated from the work"
             " it judged, and --require-isolated is given",
         )
     return None
@@ -213,10 +158,11 @@ def _weigh(
 ) -> tuple[Status, int, tuple[str, ...], int | None]:
     limit, among, worst = rules.max_false_approval, numbers.excluded, numbers.as_approval
     if _high(among) <= limit and _high(worst) <= limit:
-        return "holds", 0, (f"the upper bound {_high(worst):.1%} is at most {limit:.1%}",), None
+        why = f"the upper bound {percent(_high(worst))} is at most {percent(limit)}"
+        return "holds", 0, (why,), None
     if among.interval is not None and among.interval.low > limit:
         low = among.interval.low
-        return "failed", 1, (f"the lower bound {low:.1%} is above {limit:.1%}",), None
+        return "failed", 1, (f"the lower bound {percent(low)} is above {percent(limit)}",), None
     needed = size_needed(
         limit, rules.confidence, events=_effective_events(worst), already=worst.effective
     )
@@ -225,11 +171,12 @@ def _weigh(
 
 def _why_undecided(numbers: FalseApprovals, rules: Rules, needed: int | None) -> tuple[str, ...]:
     limit, worst = rules.max_false_approval, numbers.as_approval
-    reasons = [f"{worst.total} episodes of failing work are not enough to decide on {limit:.1%}"]
+    seen = f"{counted(worst.total, 'episode')} of failing work"
+    reasons = [f"{seen}: not enough to decide on {percent(limit)}"]
     if _high(numbers.excluded) <= limit:
         reasons = [
-            f"the verifier gave no verdict on {numbers.missing} of {worst.total} episodes of"
-            " failing work, and silence may hide a false approval"
+            f"the verifier gave no verdict on {numbers.missing} of {seen},"
+            " and silence may hide a false approval"
         ]
     if needed is not None:
         reasons.append(
@@ -251,10 +198,3 @@ def _high(rate: Rate) -> float:
 
 def _effective_events(rate: Rate) -> float:
     return rate.events / rate.total * rate.effective if rate.total else 0.0
-
-
-def _between(place: str, value: float, low: float) -> None:
-    if not low < value < 1.0:
-        raise InputError(
-            "out of range", place=place, got=value, expected=f"above {low:g} and below 1"
-        )

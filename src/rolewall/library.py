@@ -21,6 +21,7 @@ from rolewall.policies import (
     Policy,
     compile_mounts,
     read_ledger,
+    verify_ledger,
 )
 from rolewall.sandbox import (
     Backend,
@@ -86,10 +87,11 @@ class Sandbox:
         facts: what was put in force and how: backend, users, limits, probe.
     """
 
-    def __init__(self, box: Box, ledger: Path, stack: ExitStack) -> None:
+    def __init__(self, box: Box, ledger: Path, before: int, stack: ExitStack) -> None:
         self.ledger = ledger
         self.facts = box.facts
         self._box = box
+        self._before = before  # lines of the ledger that other sandboxes wrote
         self._stack = stack
 
     def __enter__(self) -> Self:
@@ -114,6 +116,12 @@ class Sandbox:
         ``stdout`` and ``stderr`` get the output as it comes, besides what the
         result keeps. A command that fails, or does not exist, is no error here:
         its return code says so.
+
+        Raises:
+            InputError: a word of the command or its environment holds a NUL byte.
+            BoxError: the sandbox broke, or has been finished or closed.
+            TapError: attempts can no longer be observed.
+            OSError: ``stdout`` or ``stderr`` did not take the output.
         """
         streams = Streams(stdout, stderr, limit=1 << 62)
         return self._box.run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout, streams=streams)
@@ -123,13 +131,23 @@ class Sandbox:
         return self._box.kill_all()
 
     def attempts(self) -> Iterator[Attempt]:
-        """Attempts so far, oldest first; the role's own work is counted, not listed."""
+        """Attempts so far in this sandbox, oldest first; the role's own work is counted,
+        not listed.
+
+        Raises:
+            RecordError: the ledger is not what was written.
+        """
         for line in read_ledger(self.ledger):
-            if line["type"] == "attempt":
+            if line["type"] == "attempt" and line["seq"] > self._before:
                 yield Attempt.from_line(line)
 
     def finish(self) -> WatchSummary:
-        """Kill what is left, end observation, and sum it up. No command runs after this."""
+        """Kill what is left, end observation, and sum it up. No command runs after this.
+
+        Raises:
+            InputError: the sandbox has been finished already.
+            TapError: the attempts could not all be observed.
+        """
         self._box.kill_all()
         summary = self._box.finish()
         if summary is None:
@@ -157,8 +175,8 @@ def open_sandbox(
         zones: a directory for each zone that the role may see. They may not
             contain one another, share an inode or hold a mount.
         backend: ``auto``, ``docker``, ``bubblewrap``, or a backend object.
-        attempts: where the ledger is written; None for a temporary file that is
-            gone after ``close``.
+        attempts: where the ledger is written; one that exists is verified and
+            continued. None for a temporary file that is gone after ``close``.
         env: environment variables of every command, besides what a box sets.
 
     Raises:
@@ -175,11 +193,12 @@ def open_sandbox(
     ready = find_backend(backend) if isinstance(backend, str) else backend
     with ExitStack() as stack:
         ledger = _ledger(attempts, sources, stack)
+        before = verify_ledger(ledger).lines if ledger.exists() else 0
         supervisor = stack.enter_context(Supervisor())
         watch = WatchSpec(role=role, phase=0, view=compiled.view(), ledger=ledger)
         spec = box_spec(compiled, sources, image=image, env=env)
         box = stack.enter_context(open_box(ready, spec, tap=supervisor, watch=watch))
-        return Sandbox(box, ledger, stack.pop_all())
+        return Sandbox(box, ledger, before, stack.pop_all())
 
 
 def _ledger(path: Path | None, zones: Mapping[str, Path], stack: ExitStack) -> Path:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
+import re
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
-from pathlib import Path
 
+from rolewall.code import code_version
 from rolewall.errors import InputError
 from rolewall.policies import HostPort, Policy, condition
 from rolewall.roles import Team
@@ -19,7 +18,9 @@ from rolewall.rundir import RunInfo, TaskRef, episode_key
 from rolewall.sandbox import Backend
 from rolewall.tasks import Task
 
-__all__ = ["Episode", "Grants", "Plan", "code_version", "make_plan", "parse_shard"]
+__all__ = ["Episode", "Grants", "Plan", "make_plan", "parse_shard"]
+
+SHARD = re.compile("([0-9]{1,9})/([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +166,10 @@ def _info(
     )
 
 
-@cache
-def code_version() -> str:
-    """A digest of rolewall's own code: other code is other work."""
-    total = hashlib.sha256()
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        total.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    return total.hexdigest()[:16]
-
-
 def parse_shard(text: str) -> tuple[int, int]:
     """``I/N`` with 1 ≤ I ≤ N."""
-    index, _, count = text.partition("/")
-    if index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count):
-        return int(index), int(count)
+    if found := SHARD.fullmatch(text):
+        index, count = int(found[1]), int(found[2])
+        if 1 <= index <= count:
+            return index, count
     raise InputError("not a shard", place="--shard", got=text, expected="I/N, such as 1/4")

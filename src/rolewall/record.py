@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from rolewall.headline import contradictions
 
 __all__ = [
     "AttemptCounts",
     "Change",
+    "ChangeCounts",
     "EpisodeRecord",
     "ErrorRecord",
+    "Grade",
     "GradeRecord",
     "PhaseRecord",
+    "Verdict",
     "VerdictRecord",
+    "count_changes",
+    "first_changes",
 ]
 
 Verdict = Literal["approve", "reject", "missing"]
 Grade = Literal["pass", "fail", "error"]
+Count = Annotated[int, Field(ge=0)]
+# Seconds since the epoch; the last that every reader can show lies beyond the year 5000.
+Moment = Annotated[float, Field(ge=0, le=1e11)]
+NAMED = 5
+LISTED, LISTED_CHARACTERS = 2000, 256 << 10  # changes of one phase, and their paths together
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class AttemptCounts(_Strict):
@@ -29,16 +42,16 @@ class AttemptCounts(_Strict):
     counts distinct (program, target) pairs among them; ``unattributed`` counts
     manifest changes outside the owner's phase with no matching allowed attempt."""
 
-    edit_attempted: int = 0
-    edit_blocked: int = 0
-    edit_allowed: int = 0
-    distinct_edits: int = 0
-    incidental: int = 0
-    own: int = 0
-    outside: int = 0
-    privileged: int = 0
-    unknown: int = 0
-    unattributed: int = 0
+    edit_attempted: Count = 0
+    edit_blocked: Count = 0
+    edit_allowed: Count = 0
+    distinct_edits: Count = 0
+    incidental: Count = 0
+    own: Count = 0
+    outside: Count = 0
+    privileged: Count = 0
+    unknown: Count = 0
+    unattributed: Count = 0
 
 
 class Change(_Strict):
@@ -54,12 +67,50 @@ class Change(_Strict):
     incidental: bool = False  # a cache that a tool writes unasked
 
 
+class ChangeCounts(_Strict):
+    """All changes of one phase, those a record leaves out too: in zones of its own
+    role, in others' (``cross_role``), and distinct entries among these that are no
+    caches (``landed``)."""
+
+    own: Count = 0
+    cross_role: Count = 0
+    landed: Count = 0
+
+
+def count_changes(changes: Iterable[Change]) -> ChangeCounts:
+    own, crossed, entries = 0, 0, set()
+    for change in changes:
+        if not change.cross_role:
+            own += 1
+            continue
+        crossed += 1
+        if not change.incidental:
+            entries.add((change.zone, change.path))
+    return ChangeCounts(own=own, cross_role=crossed, landed=len(entries))
+
+
+def first_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """As many changes as a record has room for, cross-role ones before others, then by
+    zone and path."""
+    kept: list[Change] = []
+    room = LISTED_CHARACTERS
+    for change in sorted(changes, key=lambda c: (not c.cross_role, c.zone, c.path)):
+        room -= len(change.path)
+        if len(kept) == LISTED or room < 0:
+            break
+        kept.append(change)
+    return tuple(kept)
+
+
 class PhaseRecord(_Strict):
-    index: int
+    """One turn of a role. ``changes`` are the first of those that ``changed`` counts;
+    ``changes_omitted`` is how many more there were."""
+
+    index: Count
     role: str
-    round: int
-    started: float
-    ended: float
+    round: Annotated[int, Field(ge=1)]
+    started: Moment
+    ended: Moment
     outcome: Literal["done", "blocked", "failed", "timeout", "violation", "disk"]
     returncode: int | None
     box: dict[str, Any] = Field(default_factory=dict)  # uids, limits and mechanism, probe result
@@ -68,6 +119,8 @@ class PhaseRecord(_Strict):
         default_factory=dict
     )  # zone -> manifest digest after the phase
     changes: tuple[Change, ...] = ()
+    changes_omitted: Count = 0
+    changed: ChangeCounts = ChangeCounts()
     handoff: str | None = None  # sha256 of the sealed handoff
     transcript: str | None = None  # path below the episode's directory
     transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
@@ -90,8 +143,8 @@ class VerdictRecord(_Strict):
     handed to the verifier (``grade_before``) and as the verifier left it
     (``grade_after``)."""
 
-    round: int
-    phase: int
+    round: Annotated[int, Field(ge=1)]
+    phase: Count
     verdict: Verdict
     why: str = ""  # for missing: what was wrong; else the verifier's summary
     isolated: bool = True
@@ -110,19 +163,21 @@ class EpisodeRecord(_Strict):
     """``status`` is ``complete`` when a verdict row and a grade can be counted,
     ``error`` when infrastructure failed, the wall was broken or the grader could
     not judge even the start state. ``verdict`` and ``grade`` are the headline:
-    the last verdict, and the grade of the final workspace."""
+    the last verdict, and the grade of the final workspace.
+
+    A record that contradicts itself is none: see ``rolewall.headline``."""
 
     schema_version: Literal[1] = 1
     key: str
     task: str
     team: str
     condition: str
-    trial: int
+    trial: Count
     seed: int
     backend: str
     image: str
-    started: float
-    ended: float
+    started: Moment
+    ended: Moment
     status: Literal["complete", "error"]
     verdict: Verdict
     grade: Grade
@@ -133,6 +188,13 @@ class EpisodeRecord(_Strict):
     attempts: dict[str, AttemptCounts] = Field(default_factory=dict)  # by role, summed
     seconds: dict[str, float] = Field(default_factory=dict)  # agents, grader, harness
     ledger_head: str = ""
-    ledger_lines: int = 0
+    ledger_lines: Count = 0
     error: ErrorRecord | None = None
     digests: dict[str, str] = Field(default_factory=dict)  # task, team, code
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> EpisodeRecord:
+        if found := list(contradictions(self)):
+            more = [f"and {len(found) - NAMED} more"] if len(found) > NAMED else []
+            raise ValueError("; ".join([*found[:NAMED], *more]))
+        return self

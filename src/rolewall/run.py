@@ -12,44 +12,67 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from rolewall._validate import shorten
+from rolewall.code import code_version
 from rolewall.episode import Setting, run_episode
 from rolewall.errors import InputError, Interrupted
-from rolewall.plan import Episode, Plan, code_version
+from rolewall.plan import Episode, Plan
 from rolewall.record import EpisodeRecord
-from rolewall.rundir import Run, open_run, read_info, write_run_info
+from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
 from rolewall.sandbox import BlobStore, Supervisor, interrupt_all, remove_tree, storage
 
 __all__ = ["run_plan"]
 
 POLL_SECONDS = 0.2
+# Fields of run.json that make its episodes, the plainest reason first.
+COMPARED = ("team", "backend", "image", "conditions", "trials", "seed", "tasks", "team_digest",
+            "planned")  # fmt: skip
 Progress = Callable[[Episode, EpisodeRecord], None]
 
 
 def run_plan(
-    plan: Plan, directory: Path, *, jobs: int = 1, progress: Progress | None = None
+    plan: Plan,
+    directory: Path,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    accepted: Callable[[int], None] | None = None,
 ) -> Run:
     """Run what of ``plan`` has no record yet in ``directory``, and return the whole run.
 
     Episodes that ended in an infrastructure error are run again; all others
     are kept as they are.
 
+    Args:
+        progress: called after each episode.
+        accepted: called before the first one, with the number of those that are there already.
+
     Raises:
-        InputError: the directory holds another run, or is in use by another harness.
+        InputError: the directory holds another run, is in use by another harness, or is a file.
         Interrupted: SIGINT or SIGTERM. Finished episodes are kept.
     """
     directory = directory.absolute()
     with _locked(directory):
-        todo = _prepare(plan, directory)
-        plan.backend.clean()
-        if todo:
-            with Supervisor() as supervisor:
-                _Pool(plan, directory, supervisor, progress).run(todo, jobs)
-        remove_tree(directory / "scratch")
+        _claim(plan, directory)
+        try:
+            todo = _prepare(plan, directory)
+            if accepted:
+                accepted(len(plan.episodes) - len(todo))
+            plan.backend.clean()
+            if todo:
+                with Supervisor() as supervisor:
+                    _Pool(plan, directory, supervisor, progress).run(todo, jobs)
+        finally:
+            # However it ends: it holds copies of work and of hidden tests.
+            remove_tree(directory / "scratch")
         return open_run(directory)
 
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
+    for path in (directory, *directory.parents):
+        if path.exists() and not path.is_dir():
+            raise InputError("not a directory", place=str(path), hint="give another -o")
     with storage(directory):
         directory.mkdir(parents=True, exist_ok=True)
         lock = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -65,14 +88,18 @@ def _locked(directory: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _prepare(plan: Plan, directory: Path) -> list[Episode]:
-    """The episodes still to run. What a killed run left half done is removed."""
+def _claim(plan: Plan, directory: Path) -> None:
+    """Make the directory this plan's run, or refuse it untouched."""
     if (directory / "run.json").exists():
         _same(plan, directory)
     elif any(path.name != ".lock" for path in directory.iterdir()):
         raise InputError("neither empty nor a run", place=str(directory), hint="give another -o")
     else:
         write_run_info(directory, plan.info)
+
+
+def _prepare(plan: Plan, directory: Path) -> list[Episode]:
+    """The episodes still to run. What a killed run left half done is removed."""
     remove_tree(directory / "scratch")
     for name in ("episodes", "scratch"):
         (directory / name).mkdir(mode=0o755, exist_ok=True)
@@ -86,14 +113,35 @@ def _prepare(plan: Plan, directory: Path) -> list[Episode]:
 
 
 def _same(plan: Plan, directory: Path) -> None:
-    known = read_info(directory)
-    if set(known.keys) != set(plan.info.keys):
-        raise InputError(
-            "the directory holds a run of another team, other tasks, conditions or code",
-            place=str(directory),
-            got=f"{known.team} from {known.rolewall}",
-            hint="give another -o",
-        )
+    known, asked = read_info(directory), plan.info
+    if set(known.keys) == set(asked.keys):
+        return
+    for name in COMPARED:
+        has, wants = _values(known, name), _values(asked, name)
+        if has != wants:
+            there = ", ".join(sorted(has - wants)) or "fewer"
+            here = ", ".join(sorted(wants - has)) or "fewer"
+            raise InputError(
+                f"the directory holds a run with other {name}",
+                place=str(directory),
+                got=shorten(there),
+                expected=shorten(here),
+                hint="give another -o",
+            )
+    raise InputError(
+        "the directory holds another shard, or a run of another version of rolewall's code"
+        " or with other images of tasks",
+        place=str(directory),
+        got=known.rolewall,
+        hint="give another -o",
+    )
+
+
+def _values(info: RunInfo, name: str) -> set[str]:
+    value = getattr(info, name)
+    if name == "tasks":
+        return {f"{task.id} ({task.digest[:12]})" for task in info.tasks}
+    return set(value) if isinstance(value, tuple) else {str(value)}
 
 
 def _again(record: EpisodeRecord) -> bool:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rolewall._files import load_json
-from rolewall._validate import describe_validation_error
 from rolewall.errors import RecordError
 from rolewall.record import EpisodeRecord
+from rolewall.recordfile import RECORD_CAP, parse, read_episode, write_record
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
 __all__ = [
@@ -27,15 +26,13 @@ __all__ = [
     "open_run",
     "read_episode",
     "read_info",
+    "repeats",
     "write_atomic",
     "write_record",
     "write_run_info",
 ]
 
-SCHEMA_VERSION = 1
-RECORD_CAP = 64 << 20
 RECORDS_CAP = 1 << 30
-M = TypeVar("M", bound=BaseModel)
 
 
 class TaskRef(BaseModel):
@@ -145,13 +142,10 @@ def write_run_info(run: Path, info: RunInfo) -> None:
     write_atomic(run / "run.json", info.model_dump_json(indent=1).encode() + b"\n")
 
 
-def write_record(episode: Path, record: EpisodeRecord) -> None:
-    """Write ``episode.json``; the episode counts from the moment this returns."""
-    write_atomic(episode / "episode.json", record.model_dump_json(indent=1).encode() + b"\n")
-
-
 def open_run(path: Path) -> Run:
     """Read a run directory. Raises RecordError when it is none or is damaged."""
+    if not path.exists():
+        raise RecordError("does not exist", place=str(path), expected="a run directory")
     if not path.is_dir():
         raise RecordError("not a run directory", place=str(path), expected="a directory")
     info = read_info(path)
@@ -166,7 +160,7 @@ def open_run(path: Path) -> Run:
             stale.append(name)
         else:
             records.append(record)
-    _refuse_duplicates(records, path)
+    _refuse_repeats(records, path)
     records.sort(key=lambda r: (r.task, r.condition, r.trial))
     return Run(path, info, tuple(records), tuple(unfinished), tuple(stale))
 
@@ -176,8 +170,8 @@ def load_records(path: Path) -> tuple[EpisodeRecord, ...]:
     records = []
     for number, line in enumerate(read_capped(path, RECORDS_CAP).split(b"\n"), 1):
         if line.strip():
-            records.append(_parse(EpisodeRecord, line, f"{path}:{number}"))
-    _refuse_duplicates(records, path)
+            records.append(parse(EpisodeRecord, line, f"{path}:{number}"))
+    _refuse_repeats(records, path)
     return tuple(records)
 
 
@@ -190,7 +184,7 @@ def read_info(path: Path) -> RunInfo:
             place=str(path.parent),
             hint="`rolewall run … -o DIR` makes one",
         )
-    return _parse(RunInfo, read_capped(path, RECORD_CAP), str(path))
+    return parse(RunInfo, read_capped(path, RECORD_CAP), str(path))
 
 
 def episode_names(path: Path) -> Iterator[str]:
@@ -209,49 +203,22 @@ def episode_names(path: Path) -> Iterator[str]:
         yield entry.name
 
 
-def read_episode(directory: Path) -> EpisodeRecord | None:
-    """The record of one episode's directory; ``None`` when it has none yet."""
-    path = directory / "episode.json"
-    if not os.path.lexists(path):
-        return None
-    record = _parse(EpisodeRecord, read_capped(path, RECORD_CAP), str(path))
-    if record.key != directory.name:
-        raise RecordError(
-            "the record is not of this directory",
-            place=str(path),
-            got=record.key,
-            expected=directory.name,
-        )
-    return record
-
-
-def _parse(model: type[M], data: bytes, place: str) -> M:
-    raw = load_json(data, place, error=RecordError, max_bytes=RECORD_CAP)
-    if not isinstance(raw, dict):
-        raise RecordError("not a record", place=place, expected="a JSON object")
-    if raw.get("schema_version") != SCHEMA_VERSION:
-        raise RecordError(
-            "unknown schema version",
-            place=place,
-            got=raw.get("schema_version", "none"),
-            expected=SCHEMA_VERSION,
-        )
-    try:
-        # From JSON, since strict mode takes an array for a tuple only there.
-        return model.model_validate_json(data, strict=True)
-    except ValidationError as error:
-        raise describe_validation_error(error, place, error=RecordError) from None
-
-
-def _refuse_duplicates(records: list[EpisodeRecord], place: Path) -> None:
-    seen: dict[tuple[str, str, int, str], str] = {}
+def repeats(records: Iterable[EpisodeRecord]) -> Iterator[str]:
+    """Where two records are of one episode, or one is a copy of another, in words."""
+    seen: dict[tuple[str, ...], str] = {}
     for record in records:
-        identity = (record.task, record.condition, record.trial, record.team)
-        if identity in seen:
-            raise RecordError(
-                f"two records of {record.task}:{record.condition}:{record.trial}",
-                place=str(place),
-                got=f"{seen[identity]} and {record.key}",
-                expected="one",
-            )
-        seen[identity] = record.key
+        name = f"{record.task}:{record.condition}:{record.trial}"
+        marks: list[tuple[str, ...]] = [("key", record.key), ("episode", name, record.team)]
+        if record.ledger_head.strip("0"):
+            marks.append(("ledger", record.ledger_head))
+        for mark in marks:
+            if mark in seen:
+                yield f"two records of one {mark[0]}: {seen[mark]} and {name} ({record.key})"
+                break
+        for mark in marks:
+            seen.setdefault(mark, f"{name} ({record.key})")
+
+
+def _refuse_repeats(records: Iterable[EpisodeRecord], place: Path) -> None:
+    for words in repeats(records):
+        raise RecordError(words, place=str(place), expected="each once")

@@ -9,14 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolewall.errors import InputError
+from rolewall.places import check_places
 from rolewall.plan import Episode, Grants, Plan, make_plan
 from rolewall.record import EpisodeRecord
 from rolewall.roles import load_team
 from rolewall.run import run_plan
 from rolewall.rundir import Run
 from rolewall.sandbox import find_backend
+from rolewall.tables import failures_text
+from rolewall.tally import unfinished_phases
 from rolewall.tasks import load_tasks
-from rolewall.terminal import say
+from rolewall.terminal import counted, say
 
 __all__ = ["Asked", "exit_code", "run_asked"]
 
@@ -44,6 +48,11 @@ def run_asked(asked: Asked) -> Run:
         InputError: anything asked for is not acceptable; nothing has started.
         BackendUnavailable: the machine has no such backend.
     """
+    if asked.team.is_dir():
+        raise InputError(
+            "a directory", place=str(asked.team),
+            expected=f"the team file, such as {asked.team / 'team.yaml'}",
+        )  # fmt: skip
     team = load_team(asked.team)
     tasks = load_tasks(asked.tasks)
     backend = find_backend(asked.backend or team.backend)
@@ -58,15 +67,23 @@ def run_asked(asked: Asked) -> Run:
         grants=asked.grants,
     )
     out = asked.out or Path("runs") / f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    _announce(plan, out)
+    check_places(team, tasks, out)
     with _progress(len(plan.episodes)) as progress:
-        return run_plan(plan, out, jobs=asked.jobs, progress=progress)
+        return run_plan(
+            plan,
+            out,
+            jobs=asked.jobs,
+            progress=progress,
+            accepted=lambda there: _announce(plan, out, there),
+        )
 
 
-def _announce(plan: Plan, out: Path) -> None:
-    lines = [
-        f"team {plan.team.name}: {len(plan.episodes)} episodes on {plan.backend.name}, run {out}"
-    ]
+def _announce(plan: Plan, out: Path, there: int) -> None:
+    planned = len(plan.episodes)
+    episodes = counted(planned, "episode")
+    lines = [f"team {plan.team.name}: {episodes} on {plan.backend.name}, run {out}"]
+    if there:
+        lines.append(f"{there} of {planned} were already there")
     notes = {f"{e.task.id}: {note}" for e in plan.episodes for note in e.task.notes}
     say([*lines, *sorted(notes)], sys.stderr)
 
@@ -103,7 +120,9 @@ def _words(record: EpisodeRecord) -> str:
     name = f"{record.task} {record.condition} {record.trial}"
     if record.error:
         return f"{name}: error: {record.error.kind}: {record.error.message}"
-    return f"{name}: verdict {record.verdict}, grade {record.grade}"
+    words = f"{name}: verdict {record.verdict}, grade {record.grade}"
+    failed = unfinished_phases([record])
+    return f"{words}, {failures_text(failed)}" if failed else words
 
 
 def exit_code(records: Sequence[EpisodeRecord]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,23 +11,27 @@ from rolewall.record import EpisodeRecord
 from rolewall.tally import (
     FalseApprovals,
     Rate,
+    accounts,
     distinct_edits,
     edited,
     errored,
     false_approvals,
     landed,
     landed_edits,
-    proportion,
+    pooled,
     repaired,
     total,
+    unfinished_phases,
 )
-from rolewall.terminal import Sheet
+from rolewall.terminal import Sheet, counted
 
 __all__ = [
     "ConditionRow",
     "EditCounts",
     "ResultTable",
+    "failures_text",
     "false_approvals_json",
+    "percent",
     "rate_json",
     "rate_text",
     "result_table",
@@ -37,6 +41,7 @@ COLUMNS = (
     "condition", "episodes", "pass", "approve", "false approvals", "missing",
     "edits attempted", "blocked", "landed", "repaired", "errors", "grader", "isolated",
 )  # fmt: skip
+LEGEND = "attempted, blocked, landed: episodes with at least one (distinct pairs/entries)"
 NUMERIC = frozenset({1, 2, 3, 5, 6, 7, 8, 9, 10})
 
 
@@ -74,6 +79,7 @@ class ConditionRow:
     repaired: int
     trust: tuple[str, ...]
     verdict_isolated: bool | None
+    phases_failed: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class ResultTable:
         return sum(row.episodes for row in self.rows)
 
     def sheet(self) -> Sheet:
-        notes = list(self._missing_notes())
+        notes = [LEGEND, *self._missing_notes()] if self.rows else []
         if self.planned is not None and self.planned > self.episodes:
             notes.append(
                 f"incomplete: {self.episodes} of {self.planned} planned episodes have a record"
@@ -96,6 +102,8 @@ class ResultTable:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(row.error_kinds.items()))
             if kinds:
                 notes.append(f"errors under {row.condition}: {kinds}")
+            if row.phases_failed:
+                notes.append(f"under {row.condition} {failures_text(row.phases_failed)}")
         return Sheet(
             title=f"team {self.team}",
             columns=COLUMNS,
@@ -103,6 +111,7 @@ class ResultTable:
             notes=tuple(notes),
             numeric=NUMERIC,
             empty="no episode was evaluated: this is not a pass",
+            measures=True,
         )
 
     def _missing_notes(self) -> list[str]:
@@ -142,22 +151,23 @@ def result_table(
 
 
 def _row(condition: str, records: Sequence[EpisodeRecord]) -> ConditionRow:
-    counted = [r for r in records if not errored(r)]
+    graded = [r for r in records if not errored(r)]
     errors = Counter(_error_kind(r) for r in records if errored(r))
     return ConditionRow(
         condition=condition,
         episodes=len(records),
         errors=sum(errors.values()),
         error_kinds=dict(errors),
-        passed=proportion(counted, lambda r: r.grade == "pass"),
-        approved=sum(r.verdict == "approve" for r in counted),
-        missing=sum(r.verdict == "missing" for r in counted),
-        counts=dict(Counter(f"{r.verdict}_{r.grade}" for r in counted)),
-        false_approvals=false_approvals(counted),
-        edits=_edits(counted),
-        repaired=sum(map(repaired, counted)),
-        trust=tuple(sorted({r.trust for r in counted})),
-        verdict_isolated=all(r.isolated for r in counted) if counted else None,
+        passed=pooled(accounts(graded), lambda t: t.passed),
+        approved=sum(r.verdict == "approve" for r in graded),
+        missing=sum(r.verdict == "missing" for r in graded),
+        counts=dict(Counter(f"{r.verdict}_{r.grade}" for r in graded)),
+        false_approvals=false_approvals(graded),
+        edits=_edits(graded),
+        repaired=sum(map(repaired, graded)),
+        trust=tuple(sorted({r.trust for r in graded})),
+        verdict_isolated=all(r.isolated for r in graded) if graded else None,
+        phases_failed=unfinished_phases(records),
     )
 
 
@@ -182,8 +192,19 @@ def rate_text(rate: Rate) -> str:
     text = f"{rate.events}/{rate.total}"
     if rate.rate is None or rate.interval is None:
         return f"{text} -"
-    low, high = rate.interval.low, rate.interval.high
-    return f"{text} {rate.rate:.1%} [{100 * low:.1f}, {100 * high:.1f}]"
+    low, high = (percent(bound)[:-1] for bound in (rate.interval.low, rate.interval.high))
+    return f"{text} {percent(rate.rate)} [{low}, {high}]"
+
+
+def percent(fraction: float) -> str:
+    """With one decimal; below one per cent with two figures, so that none reads as nought."""
+    return f"{100 * fraction:.2g}%" if 0 < fraction < 0.01 else f"{fraction:.1%}"
+
+
+def failures_text(outcomes: Mapping[str, int]) -> str:
+    """``3 phases failed (2 failed, 1 timeout)``."""
+    kinds = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+    return f"{counted(sum(outcomes.values()), 'phase')} failed ({kinds})"
 
 
 def rate_json(rate: Rate) -> dict[str, Any]:
@@ -201,13 +222,13 @@ def false_approvals_json(rates: FalseApprovals) -> dict[str, Any]:
 
 
 def _cells(row: ConditionRow) -> tuple[str, ...]:
-    edits, counted = row.edits, row.episodes - row.errors
+    edits, graded = row.edits, row.episodes - row.errors
     isolated = {True: "yes", False: "no", None: "-"}[row.verdict_isolated]
     return (
         row.condition,
         str(row.episodes),
-        f"{row.passed.events}/{counted}",
-        f"{row.approved}/{counted}",
+        f"{row.passed.events}/{graded}",
+        f"{row.approved}/{graded}",
         rate_text(row.false_approvals.excluded),
         str(row.missing),
         f"{edits.attempted_episodes} ({edits.distinct})",

@@ -1,4 +1,8 @@
-"""Counting: what a set of episodes adds up to, with every denominator kept."""
+"""Counting: what a set of episodes adds up to, with every denominator kept.
+
+What a rate counts, and of what, is ``graders``' accounting; here its tasks are
+pooled and get the interval of clusters.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,32 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from rolewall.record import EpisodeRecord
+from rolewall.graders import Accounting, account
+from rolewall.graders import Rate as TaskRate
+from rolewall.record import EpisodeRecord, Grade, Verdict
 from rolewall.stats import Interval, clustered_wilson, effective_size
 
 __all__ = [
+    "FAILURES",
     "FalseApprovals",
     "Rate",
+    "accounts",
     "attempted",
     "distinct_edits",
     "edited",
     "errored",
     "false_approval",
     "false_approvals",
+    "false_rejections",
     "landed",
     "landed_edits",
-    "proportion",
+    "pooled",
     "repaired",
     "total",
+    "unfinished_phases",
 ]
+
+FAILURES = frozenset({"failed", "timeout", "violation", "disk"})
 
 
 @dataclass(frozen=True)
@@ -72,10 +84,6 @@ def false_approval(record: EpisodeRecord) -> bool:
     return record.verdict == "approve" and record.grade == "fail"
 
 
-def _right(record: EpisodeRecord) -> bool:
-    return (record.verdict, record.grade) in (("approve", "pass"), ("reject", "fail"))
-
-
 def repaired(record: EpisodeRecord) -> bool:
     """Whether a verifier's own phase turned failing work into passing work."""
     return any(
@@ -102,12 +110,17 @@ def distinct_edits(record: EpisodeRecord) -> int:
 
 
 def landed_edits(record: EpisodeRecord) -> int:
-    """Distinct entries of zones that another role than their owner changed.
+    """Entries of zones that another role than their owner changed, phase by phase.
 
     Caches that tools write unasked are no edits.
     """
-    changes = (c for phase in record.phases for c in phase.changes)
-    return len({(c.zone, c.path) for c in changes if c.cross_role and not c.incidental})
+    return sum(phase.changed.landed for phase in record.phases)
+
+
+def unfinished_phases(records: Iterable[EpisodeRecord]) -> dict[str, int]:
+    """Phases whose agent failed or was ended, by outcome."""
+    outcomes = (phase.outcome for record in records for phase in record.phases)
+    return dict(sorted(Counter(o for o in outcomes if o in FAILURES).items()))
 
 
 def landed(record: EpisodeRecord) -> bool:
@@ -119,21 +132,25 @@ def total(records: Iterable[EpisodeRecord], field: str) -> int:
     return sum(int(getattr(c, field)) for r in records for c in r.attempts.values())
 
 
-def proportion(
-    records: Sequence[EpisodeRecord],
-    event: Callable[[EpisodeRecord], bool],
+def accounts(records: Iterable[EpisodeRecord]) -> list[Accounting]:
+    """Verdict by grade, task by task: trials of one task are one cluster."""
+    by_task: dict[str, list[tuple[Verdict, Grade]]] = defaultdict(list)
+    for record in records:
+        by_task[record.task].append((record.verdict, record.grade))
+    return [account(rows) for rows in by_task.values()]
+
+
+def pooled(
+    tasks: Iterable[Accounting],
+    rate: Callable[[Accounting], TaskRate],
     confidence: float = 0.95,
 ) -> Rate:
-    """How many of the records show the event; trials of one task are one cluster."""
-    episodes = Counter(r.task for r in records)
-    events: dict[str, int] = defaultdict(int)
-    for record in records:
-        events[record.task] += event(record)
-    clusters = [(events[task], n) for task, n in episodes.items()]
+    """One rate of the accounting over several tasks, with the interval of their clusters."""
+    clusters = [(r.count, r.of) for r in map(rate, tasks) if r.of]
     return Rate(
-        events=sum(events.values()),
-        total=len(records),
-        tasks=len(episodes),
+        events=sum(count for count, _ in clusters),
+        total=sum(of for _, of in clusters),
+        tasks=len(clusters),
         effective=effective_size(clusters),
         interval=clustered_wilson(clusters, confidence),
     )
@@ -141,12 +158,16 @@ def proportion(
 
 def false_approvals(records: Sequence[EpisodeRecord], confidence: float = 0.95) -> FalseApprovals:
     """The false-approval rate of records without errors."""
-    failing = [r for r in records if r.grade == "fail"]
-    judged = [r for r in failing if r.verdict != "missing"]
+    tasks = accounts(records)
     return FalseApprovals(
-        excluded=proportion(judged, false_approval, confidence),
-        as_reject=proportion(failing, false_approval, confidence),
-        as_approval=proportion(failing, lambda r: r.verdict != "reject", confidence),
-        verifier_failure=proportion(records, lambda r: not _right(r), confidence),
-        missing=len(failing) - len(judged),
+        excluded=pooled(tasks, lambda t: t.false_approval, confidence),
+        as_reject=pooled(tasks, lambda t: t.false_approval_missing_as_reject, confidence),
+        as_approval=pooled(tasks, lambda t: t.false_approval_missing_as_approval, confidence),
+        verifier_failure=pooled(tasks, lambda t: t.verifier_failure, confidence),
+        missing=sum(t.counts["missing", "fail"] for t in tasks),
     )
+
+
+def false_rejections(records: Sequence[EpisodeRecord], confidence: float = 0.95) -> Rate:
+    """Rejects among verdicts on passing work, of records without errors."""
+    return pooled(accounts(records), lambda t: t.false_rejection, confidence)

@@ -1,7 +1,8 @@
 """Printing: every name, output and verdict that comes from outside is escaped.
 
 A :class:`Sheet` is drawn by rich on a terminal and as aligned plain text
-elsewhere; both show the same cells.
+elsewhere; both show the same cells. A sheet of measures that is too wide is
+turned: one line a measure.
 """
 
 from __future__ import annotations
@@ -11,21 +12,28 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TextIO
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TextIO
 
-__all__ = ["Sheet", "draw", "escape", "plain", "say"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Sheet", "counted", "draw", "escape", "plain", "say"]
 
 # Cc control, Cf format (bidirectional overrides, zero width), Cs surrogates,
 # Co private, Cn unassigned, Zl and Zp line separators: all can rewrite what a reader sees.
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+GAP, RICH_GAP = "  ", 3  # between two columns, as text and by rich
+DEFAULT_COLUMNS = 80
+MOST_DIGITS = 7
 
 
 @dataclass(frozen=True)
 class Sheet:
     """A table: columns, rows of text, lines below. ``numeric`` columns align right.
 
-    ``empty`` is said in place of the table when there are no rows.
+    ``empty`` is said in place of the table when there are no rows. ``measures``:
+    each column but the first measures the few rows, so that they may change places.
     """
 
     title: str
@@ -34,6 +42,19 @@ class Sheet:
     notes: tuple[str, ...] = ()
     numeric: frozenset[int] = field(default_factory=frozenset)
     empty: str = "nothing to show"
+    measures: bool = False
+
+    def turned(self) -> Sheet:
+        """One line a measure, one column a row."""
+        names, *columns = zip(*self.rows, strict=True)
+        rows = zip(self.columns[1:], columns, strict=True)
+        return replace(
+            self,
+            columns=(self.columns[0], *names),
+            rows=tuple((measure, *cells) for measure, cells in rows),
+            numeric=frozenset(),
+            measures=False,
+        )
 
 
 def escape(text: object, limit: int = 400) -> str:
@@ -48,6 +69,11 @@ def escape(text: object, limit: int = 400) -> str:
     return "".join(_visible(c) for c in raw)
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 episode``, ``2 episodes``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _visible(char: str) -> str:
     if unicodedata.category(char) not in HIDDEN:
         return char
@@ -57,8 +83,12 @@ def _visible(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def plain(sheet: Sheet) -> str:
-    """The sheet as aligned text, every cell escaped, ending in a newline."""
+def plain(sheet: Sheet, columns: int | None = None) -> str:
+    """The sheet as aligned text, every cell escaped, ending in a newline.
+
+    ``columns`` is the room there is; None is any.
+    """
+    sheet = _fitted(sheet, columns)
     lines = [escape(sheet.title)] if sheet.title else []
     if sheet.rows:
         lines += _aligned(sheet)
@@ -68,17 +98,28 @@ def plain(sheet: Sheet) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _fitted(sheet: Sheet, columns: int | None, gap: int = len(GAP)) -> Sheet:
+    if columns is None or not (sheet.measures and sheet.rows):
+        return sheet
+    widths = _widths(sheet)
+    return sheet if sum(widths) + gap * (len(widths) - 1) <= columns else sheet.turned()
+
+
 def _aligned(sheet: Sheet) -> list[str]:
-    rows = [[escape(cell) for cell in row] for row in (sheet.columns, *sheet.rows)]
-    widths = [max(_width(row[i]) for row in rows) for i in range(len(sheet.columns))]
+    widths = _widths(sheet)
     lines = []
-    for row in rows:
+    for row in (sheet.columns, *sheet.rows):
         cells = []
-        for i, cell in enumerate(row):
-            gap = " " * (widths[i] - _width(cell))
-            cells.append(gap + cell if i in sheet.numeric else cell + gap)
-        lines.append("  ".join(cells).rstrip())
+        for i, cell in enumerate(map(escape, row)):
+            room = " " * (widths[i] - _width(cell))
+            cells.append(room + cell if i in sheet.numeric else cell + room)
+        lines.append(GAP.join(cells).rstrip())
     return lines
+
+
+def _widths(sheet: Sheet) -> list[int]:
+    columns = zip(sheet.columns, *sheet.rows, strict=True)
+    return [max(_width(escape(cell)) for cell in column) for column in columns]
 
 
 def _width(text: str) -> int:
@@ -91,35 +132,51 @@ def _width(text: str) -> int:
 def draw(sheet: Sheet, stream: TextIO | None = None) -> None:
     """Print a sheet: by rich on a terminal, as plain text elsewhere."""
     out = stream or sys.stdout
-    out.write(_rich(sheet, out) if out.isatty() else plain(sheet))
+    out.write(_rich(sheet, out) if out.isatty() else plain(sheet, _columns(out)))
 
 
 def _rich(sheet: Sheet, out: TextIO) -> str:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    buffer = io.StringIO()
-    console = Console(file=buffer, force_terminal=True, width=_columns(out))
     if not sheet.rows:
         return plain(sheet)
-    table = Table(title=Text(escape(sheet.title)) if sheet.title else None, title_justify="left")
-    for i, column in enumerate(sheet.columns):
-        table.add_column(Text(escape(column)), justify="right" if i in sheet.numeric else "left")
-    for row in sheet.rows:
-        # Text, never str: rich would read [markup] and emoji codes in a str.
-        table.add_row(*(Text(escape(cell)) for cell in row))
-    console.print(table)
+    buffer = io.StringIO()
+    room = _columns(out)
+    console = Console(file=buffer, force_terminal=True, width=room)
+    console.print(_table(_fitted(sheet, room, RICH_GAP)))
     for note in sheet.notes:
         console.print(Text(escape(note)))
     return buffer.getvalue()
 
 
+def _table(sheet: Sheet) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    # Text, never str: rich would read [markup] and emoji codes in a str.
+    title = Text(escape(sheet.title)) if sheet.title else None
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
+    for i, column in enumerate(sheet.columns):
+        side: Literal["left", "right"] = "right" if i in sheet.numeric else "left"
+        table.add_column(Text(escape(column)), justify=side, overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*(Text(escape(cell)) for cell in row))
+    return table
+
+
 def _columns(out: TextIO) -> int:
+    """The room there is: what the user says, what the terminal has, else 80."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and len(said) < MOST_DIGITS and int(said):
+        return int(said)
     try:
-        return os.get_terminal_size(out.fileno()).columns or 80
+        return os.get_terminal_size(out.fileno()).columns or DEFAULT_COLUMNS
     except (OSError, ValueError):
-        return 80
+        return DEFAULT_COLUMNS
 
 
 def say(lines: Sequence[str], stream: TextIO | None = None) -> None:

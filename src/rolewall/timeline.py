@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rolewall.aftermath import Aftermath, read_aftermath
 from rolewall.errors import RecordError
 from rolewall.policies import read_ledger
-from rolewall.record import Change, EpisodeRecord, GradeRecord, PhaseRecord, VerdictRecord
-from rolewall.terminal import escape
+from rolewall.record import (
+    AttemptCounts,
+    Change,
+    EpisodeRecord,
+    GradeRecord,
+    PhaseRecord,
+    VerdictRecord,
+)
+from rolewall.tally import FAILURES
+from rolewall.terminal import counted, escape
 
 __all__ = ["Timeline", "find_episode", "read_timeline"]
 
 SHOWN = 50
+NAMED = 5
+TESTS = 10
 # Kinds that cross a wall or try to; the rest is counted.
 LISTED = ("edit", "privileged")
 
@@ -36,11 +47,13 @@ class Crossings:
 class Timeline:
     record: EpisodeRecord
     crossings: dict[int, Crossings]
+    aftermath: dict[int, Aftermath]
 
     def lines(self) -> list[str]:
         lines = list(_head(self.record))
         for phase in self.record.phases:
             lines += _phase(phase, self.record.started)
+            lines += _left(phase, self.aftermath.get(phase.index, Aftermath()))
             lines += _crossings(self.crossings.get(phase.index), phase, self.record.started)
             lines += _changes(phase)
             for row in self.record.verdicts:
@@ -55,24 +68,32 @@ class Timeline:
                 str(index): {"total": c.total, "counts": c.counts, "listed": list(c.listed)}
                 for index, c in sorted(self.crossings.items())
             },
+            "phases": {str(index): asdict(left) for index, left in self.aftermath.items()},
         }
 
 
 def find_episode(records: Sequence[EpisodeRecord], name: str) -> EpisodeRecord:
-    """The one episode that ``name`` means: a prefix of its key, or task:condition:trial.
+    """The one episode that ``name`` means: task:condition:trial, as much of it as names
+    one episode, or the beginning of a key.
 
     Raises RecordError when there is none, or more than one.
     """
-    found = [r for r in records if f"{r.task}:{r.condition}:{r.trial}" == name]
+    found = [r for r in records if name in _names(r)]
     found = found or [r for r in records if name and r.key.startswith(name)]
-    if len(found) != 1:
-        raise RecordError(
-            "no such episode" if not found else f"{len(found)} episodes have this name",
-            got=name,
-            expected="the beginning of one key, or task:condition:trial",
-            hint="`rolewall show RUN` lists them",
-        )
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    several = [_names(r)[-1] for r in found[:NAMED]] + ["…"] * (len(found) > NAMED)
+    raise RecordError(
+        f"{len(found)} episodes: {', '.join(several)}" if found else "no such episode",
+        got=name,
+        expected="task:condition:trial or the beginning of it or of a key, of one episode",
+        hint="`rolewall show RUN` lists them",
+    )
+
+
+def _names(record: EpisodeRecord) -> tuple[str, str, str]:
+    task = record.task
+    return task, f"{task}:{record.condition}", f"{task}:{record.condition}:{record.trial}"
 
 
 def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
@@ -96,6 +117,7 @@ def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
             phase: Crossings(tuple(listed[phase]), totals[phase], dict(found))
             for phase, found in counts.items()
         },
+        {phase.index: read_aftermath(directory, phase) for phase in record.phases},
     )
 
 
@@ -125,15 +147,37 @@ def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
         f"phase {phase.index} {phase.role}, round {phase.round}: +{phase.started - start:.2f} s,"
         f" took {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
     )
-    a = phase.attempts
-    yield (
-        f"  attempts: {a.edit_attempted} cross-role edits ({a.distinct_edits} distinct,"
-        f" {a.edit_blocked} blocked, {a.edit_allowed} allowed), {a.incidental} incidental,"
-        f" {a.own} own, {a.outside} outside, {a.privileged} privileged, {a.unknown} unknown,"
-        f" {a.unattributed} unattributed"
+    yield f"  attempts: {_attempts_text(phase.attempts) or 'none'}"
+
+
+def _attempts_text(counts: AttemptCounts) -> str:
+    """Every count that is not nought."""
+    edits = (
+        (counts.distinct_edits, "distinct"),
+        (counts.edit_blocked, "blocked"),
+        (counts.edit_allowed, "allowed"),
     )
+    others = ("incidental", "own", "outside", "privileged", "unknown", "unattributed")
+    parts = []
+    if counts.edit_attempted:
+        detail = _nonzero(edits)
+        edited = counted(counts.edit_attempted, "cross-role edit")
+        parts.append(f"{edited} ({detail})" if detail else edited)
+    rest = _nonzero([(getattr(counts, name), name) for name in others])
+    return ", ".join([*parts, rest] if rest else parts)
+
+
+def _nonzero(counts: Sequence[tuple[int, str]]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in counts if number)
+
+
+def _left(phase: PhaseRecord, left: Aftermath) -> Iterator[str]:
+    if phase.outcome in FAILURES:
+        yield f"  transcript {phase.transcript or 'none'}"
+        yield from (f"    stderr: {line}" for line in left.stderr)
     if phase.handoff:
         yield f"  handoff sealed {phase.handoff}"
+        yield from (f"    problem: {problem}" for problem in left.problems)
 
 
 def _crossings(found: Crossings | None, phase: PhaseRecord, start: float) -> Iterator[str]:
@@ -164,6 +208,8 @@ def _changes(phase: PhaseRecord) -> Iterator[str]:
         yield f"    {_change(change, phase.role)}"
     if len(phase.changes) > SHOWN:
         yield f"    and {len(phase.changes) - SHOWN} more changes in episode.json"
+    if phase.changes_omitted:
+        yield f"    and {phase.changes_omitted} more changes in the manifests alone"
 
 
 def _change(change: Change, role: str) -> str:
@@ -179,6 +225,9 @@ def _verdict(row: VerdictRecord) -> Iterator[str]:
     )
     if row.why:
         yield f"    why: {row.why}"
+    failed = row.grade_after.details.get("failed") if row.grade_after else None
+    for test, state in list(failed.items())[:TESTS] if isinstance(failed, dict) else ():
+        yield f"    not passed: {test}: {state}"
     for claim in row.claims:
         yield f"    claims to have run {claim.get('command')}: seen {claim.get('seen')}"
 

@@ -46,6 +46,8 @@ def parse_zones(arguments: Sequence[str]) -> list[AskedZone]:
 def _zone(argument: str) -> AskedZone:
     name, equals, rest = argument.partition("=")
     directory, colon, access = rest.rpartition(":")
+    if equals and any(zone.name == name for zone in _PRIVATE):
+        raise InputError(f"{name} is taken by the box", place="--zone", got=argument)
     if not (name and equals and colon and directory) or access not in ("read", "write"):
         raise InputError("not a zone", place="--zone", got=argument, expected=EXAMPLE)
     path = Path(directory)

@@ -49,6 +49,12 @@ def gone(name: str) -> Spoil:
 
 
 AGENT = {"agent": {"script": "executor.yaml"}}
+
+
+def reaching(destination: str) -> dict[str, object]:
+    return {"agent": {"script": "executor.yaml", "network": {"allow": [destination]}}}
+
+
 CYCLE = [
     {"id": "a", "goal": "a", "depends_on": ["b"]},
     {"id": "b", "goal": "b", "depends_on": ["a"]},
@@ -90,6 +96,10 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "limit is negative": (team_with(limits={"memory_mb": -1}), "memory_mb"),
     "limit is unknown": (team_with(limits={"disk": 5}), "disk"),
     "backend is unknown": (team_with(sandbox={"backend": "podman"}), "backend"),
+    "network is an address": (
+        team_with(roles={"executor": reaching("10.0.0.1:443"), "verifier": AGENT}),
+        "a name or an IPv4 loopback address",
+    ),
     "script is elsewhere": (
         team_with(roles={"executor": {"agent": {"script": "../x.yaml"}}, "verifier": AGENT}),
         "script",
@@ -150,6 +160,25 @@ def test_a_team_that_is_not_there(cli: Cli, studio: Studio) -> None:
     one_message(cli("run", studio.team(), "--tasks", "/nowhere"), 2, "/nowhere")
 
 
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_a_run_cannot_be_kept_in_a_file(cli: Cli, studio: Studio, out: str) -> None:
+    (studio.path / "file").write_text("mine\n")
+    done = cli("run", studio.team(), "--tasks", studio.task(), "--backend", "bubblewrap",
+               "-o", studio.path / out)  # fmt: skip
+    assert done.code == 2 and "file: not a directory" in done.err and "Traceback" not in done.err
+    assert (studio.path / "file").read_text() == "mine\n"
+
+
+def test_a_directory_that_is_no_run_is_left_as_it_is(cli: Cli, studio: Studio) -> None:
+    kept = studio.path / "mine" / "scratch" / "file"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine\n")
+    done = cli("run", studio.team(), "--tasks", studio.task(), "--backend", "bubblewrap",
+               "-o", studio.path / "mine")  # fmt: skip
+    assert done.code == 2 and "neither empty nor a run" in done.err
+    assert kept.read_text() == "mine\n"
+
+
 def test_no_engine_and_no_image(cli: Cli, studio: Studio) -> None:
     team, task = studio.team(), studio.task()
     words = ["run", team, "--tasks", task, "--backend", "docker", "-o", studio.path / "out"]
@@ -187,3 +216,62 @@ def test_what_is_no_run_is_refused(cli: Cli, tmp_path: Path, command: str) -> No
     one_message(cli(command, tmp_path / "empty", *extra), 2, "empty")
     (tmp_path / "empty" / "run.json").write_bytes(b"\0junk")
     one_message(cli(command, tmp_path / "empty", *extra), 2, "run.json")
+
+
+def test_a_run_or_task_where_roles_would_see_it_is_refused(cli: Cli, studio: Studio) -> None:
+    team, task = studio.team(), studio.task()
+    words = ["run", team, "--tasks", task, "--backend", "bubblewrap", "-o"]
+    one_message(cli(*words, team.parent / "out"), 2, "beside the team file")
+    one_message(cli(*words, task / "workspace" / "out"), 2, "lies in a task")
+    inside = shutil.copytree(task, team.parent / "tasks" / "add-one")
+    words = ["run", team, "--tasks", inside, "--backend", "bubblewrap", "-o", studio.path / "out"]
+    one_message(cli(*words), 2, "beside the team file")
+    assert not (studio.path / "out").exists()
+    assert not (task / "workspace" / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "shard", ["\u00b9/\u00b9", f"1/{'9' * 5000}", "1/1/1", "-1/2", "0/1", " 1/1"]
+)
+def test_what_is_no_shard(cli: Cli, studio: Studio, shard: str) -> None:
+    one_message(cli("run", studio.team(), "--tasks", studio.task(), "--shard", shard), 2, "--shard")
+
+
+def test_a_directory_is_no_team_file(cli: Cli, studio: Studio) -> None:
+    team = studio.team().parent
+    one_message(cli("run", team, "--tasks", studio.task()), 2, f"such as {team}/team.yaml")
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (["--trials", "2"], "with other trials; got '1'; expected 2"),
+        (["--seed", "5"], "with other seed; got '0'; expected 5"),
+        (["--condition", "prompt-only"], "with other conditions; got 'enforced'"),
+        (["--tasks", "second"], "with other tasks; got 'fewer'; expected second ("),
+    ],
+)
+def test_what_differs_from_the_run_that_is_there_is_named(
+    cli: Cli, studio: Studio, change: list[str], says: str
+) -> None:
+    team, task = studio.team(verifier={"verdict": "reject"}), studio.task()
+    second = studio.task("second")
+    words = ["run", team, "--tasks", task, "--backend", "bubblewrap", "-o", studio.path / "out"]
+    first = cli(*words)
+    assert first.code == 0 and "team test-team: 1 episode on bubblewrap" in first.err
+    other = cli(*words, *[str(second) if word == "second" else word for word in change])
+    one_message(other, 2, says)
+    again = cli(*words)
+    assert again.code == 0 and "1 of 1 were already there" in again.err
+
+
+@pytest.mark.bubblewrap
+def test_an_agent_that_failed_is_named_where_the_run_is(cli: Cli, studio: Studio) -> None:
+    team = studio.team(executor={"command": ["false"]},
+                       verifier={"verdict": "reject"})  # fmt: skip
+    out = studio.path / "out"
+    done = cli("run", team, "--tasks", studio.task(), "--backend", "bubblewrap", "-o", out)
+    assert done.code == 0, done.err
+    assert "verdict reject, grade fail, 1 phase failed (1 failed)" in done.err
+    assert "under enforced 1 phase failed (1 failed)" in done.out

@@ -169,3 +169,69 @@ def test_prompt_only_style_a_writable_foreign_zone_is_allowed_and_recorded(
     assert (zones["ws"] / "app.py").read_text() == "x = 2\n"
     (edit,) = attempts_in(tmp_path / "a.jsonl")
     assert (edit["kind"], edit["outcome"], edit["owner"]) == ("edit", "allowed", "executor")
+
+
+def said(err: str) -> list[str]:
+    return [line for line in err.splitlines() if line.startswith("rolewall: ")]
+
+
+@pytest.mark.parametrize(
+    ("limits", "script", "code", "says"),
+    [
+        (["--timeout", "1"], "sleep 60", 124, "ended after 1 s (--timeout)"),
+        (["--memory-mb", "64"], "exec python3 -c 'x = b\"1\" * (1 << 28)'", None, "--memory-mb"),
+        (
+            ["--disk-mb", "1"],
+            "for n in 1 2 3; do head -c 1000000 /dev/zero > /out/$n; done; sleep 30",
+            124,
+            "(--disk-mb)",
+        ),
+        (
+            [],
+            'exec python3 -c \'\nimport os\nwhile True:\n  try: os.mkdir("/workspace/x")\n'
+            "  except OSError: pass'",
+            124,
+            "tried to cross the wall",
+        ),
+        ([], "exit 9", 9, ""),
+    ],
+    ids=["time", "memory", "disk", "attempts", "its own end"],
+)
+def test_what_ended_a_command_is_said_in_one_line(
+    cli: Cli, zones: dict[str, Path], backend: Backend, limits: list[str], script: str,
+    code: int | None, says: str,
+) -> None:  # fmt: skip
+    done = cli(*options(zones, backend), *limits, "--", "sh", "-c", script)
+    if code is None:
+        # Without control groups the limit is of the process: memory is refused, nothing killed.
+        assert done.code == 137 or "MemoryError" in done.err
+    else:
+        assert done.code == code, done.err
+    if done.code in (124, 137):
+        (line,) = said(done.err)
+        assert says in line
+    else:
+        assert said(done.err) == []
+
+
+def test_attempts_go_to_a_new_file(
+    cli: Cli, zones: dict[str, Path], backend: Backend, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    words = [*options(zones, backend, path), "--", "mkdir", "/workspace/x"]
+    assert cli(*words).code == 1
+    assert len(attempts_in(path)) == 1
+    kept = path.read_bytes()
+    again = cli(*words)
+    assert again.code == 125 and "a.jsonl: there is something already" in again.err
+    assert path.read_bytes() == kept
+    path.unlink()
+    path.symlink_to(tmp_path / "b.jsonl")
+    assert cli(*words).code == 125 and not (tmp_path / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize("zone", ["tmp=", "tmp=/var:read", "home=.:write"])
+def test_names_that_the_box_has_taken(cli: Cli, zone: str) -> None:
+    done = cli("exec", "--role", "verifier", "--zone", zone, "--", "true")
+    assert done.code == 125 and f"{zone.partition('=')[0]} is taken by the box" in done.err

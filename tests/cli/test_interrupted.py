@@ -81,6 +81,7 @@ def test_nothing_lives_on_and_the_run_resumes(
         assert process.returncode == -signal.SIGKILL
     else:
         assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
+        assert not (out / "scratch").exists()
     until(lambda: not alive(backend, process.pid))
     kept = {p: p.read_bytes() for p in records.glob("*/episode.json")}
     assert 1 <= len(kept) < 3

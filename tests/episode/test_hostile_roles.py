@@ -172,3 +172,22 @@ def test_an_agent_that_fails_is_an_outcome(play: Play, studio: Studio) -> None:
     team = studio.team(executor={"command": ["false"]}, verifier={"verdict": "reject"})
     episode = play(team, studio.task())
     assert episode.phase("executor")["outcome"] == "failed"
+
+
+def test_a_flood_of_files_leaves_a_record_that_can_be_read(
+    play: Play, cli: Cli, studio: Studio
+) -> None:
+    flood = (
+        "python3 -c \"import os\nfor n in range(6000): open('\\xe9' * 60 + str(n), 'w').close()\""
+    )
+    team = studio.team(executor={"steps": [{"run": flood}]}, verifier={"verdict": "reject"})
+    episode = play(team, studio.task())
+    phase = episode.phase("executor")
+    assert (len(phase["changes"]), phase["changes_omitted"]) == (
+        2000,
+        phase["changed"]["own"] - 2000,
+    )
+    assert phase["changed"]["own"] >= 6000 and phase["changed"]["cross_role"] == 0
+    run = episode.directory.parent.parent
+    assert cli("audit", run).code == 0
+    assert cli("show", run, "add-one").code == 0

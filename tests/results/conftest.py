@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from rolewall.policies import Ledger
 from rolewall.record import EpisodeRecord
 from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
 from rolewall.rundir import RunInfo, TaskRef, episode_key, write_record, write_run_info
-from rolewall.sandbox.manifest import Entry, Manifest
+from rolewall.sandbox import BlobStore, Entry, Manifest
 
 START = 1_700_000_000.0
 ROLES = ("planner", "executor", "verifier")
@@ -32,7 +33,9 @@ def make_record(
     grade: str = "pass",
     **more: Any,
 ) -> EpisodeRecord:
-    """One finished episode; ``more`` overrides any field of the record."""
+    """One finished episode; ``more`` overrides any field of the record.
+
+    Phases, rows, sums and ledger are made to agree with the rest where they are not given."""
     digests = {"task": digest_of(task), "team": digest_of("team"), "code": digest_of("code")}
     fields: dict[str, Any] = {
         "task": task,
@@ -65,7 +68,35 @@ def make_record(
             code=fields["digests"].get("code", ""),
         ),
     )
+    _agree(fields)
     return EpisodeRecord.model_validate(fields)
+
+
+def _agree(fields: dict[str, Any]) -> None:
+    fields.setdefault("isolated", True)
+    if fields["grade"] == "error" and "error" not in fields:
+        fields |= {"status": "error", "error": {"kind": "grader", "message": ""}}
+    if "phases" not in fields:
+        tried = fields.get("attempts") or {"verifier": {}}
+        fields["phases"] = [
+            bare_phase(role, index=n, attempts=done) for n, (role, done) in enumerate(tried.items())
+        ]
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for phase in fields["phases"]:
+        sums[phase["role"]].update(phase.get("attempts", {}))
+    fields.setdefault("attempts", {role: dict(found) for role, found in sums.items()})
+    graded = {"grade": fields["grade"], "trust": fields["trust"]}
+    row = {"round": 1, "phase": 0, "verdict": fields["verdict"], "isolated": fields["isolated"],
+           "grade_after": graded}  # fmt: skip
+    last = fields["phases"][-1]["index"] if fields["phases"] else 0
+    fields.setdefault("verdicts", [row | {"phase": last}])
+    fields.setdefault("ledger_head", digest_of(fields["key"]))
+    fields.setdefault("ledger_lines", 1)
+
+
+def bare_phase(role: str, **more: Any) -> dict[str, Any]:
+    return {"index": 0, "role": role, "round": 1, "started": START, "ended": START + 1,
+            "outcome": "done", "returncode": 0, **more}  # fmt: skip
 
 
 def counts(edits: int = 0, landed: bool = False) -> dict[str, int]:
@@ -83,7 +114,7 @@ class RunBuilder:
     def add(self, *, edits: int = 0, landed: bool = False, **fields: Any) -> Path:
         record = make_record(**fields)
         directory = self.path / "episodes" / record.key
-        for name in ("manifests", "handoffs", "transcripts", "grade"):
+        for name in ("manifests", "handoffs", "transcripts"):
             (directory / name).mkdir(parents=True)
         phases = self._phases(directory, edits, landed)
         head, lines = self._ledger(directory, edits, landed)
@@ -93,13 +124,15 @@ class RunBuilder:
             "verdict": record.verdict,
             "why": "looks right to me",
             "claims": [{"command": "pytest", "seen": "no"}],
+            "isolated": record.isolated,
             "grade_before": {"grade": record.grade, "trust": record.trust, "why": "1 test failed"},
+            "grade_after": {"grade": record.grade, "trust": record.trust},
         }
         full = {
             **record.model_dump(),
             "phases": phases,
             "verdicts": [verdict],
-            "attempts": {"verifier": counts(edits, landed)} if edits else {},
+            "attempts": {phase["role"]: phase["attempts"] for phase in phases},
             "ledger_head": head,
             "ledger_lines": lines,
         }
@@ -132,10 +165,16 @@ class RunBuilder:
     def _phases(self, directory: Path, edits: int, landed: bool) -> list[dict[str, Any]]:
         phases: list[dict[str, Any]] = []
         previous: str | None = None
+        store = BlobStore(self.path / "blobs.git")
         for index, role in enumerate(ROLES):
+            app = store.put_bytes(b"x" * index)
             manifest = Manifest(
-                (Entry(b"", "dir", 0o755), Entry(b"app.py", "file", 0o644, size=index))
-            )
+                (
+                    Entry(b"", "dir", 0o755),
+                    Entry(b"app.py", "file", 0o644, size=app.size, oid=app.oid,
+                          digest=f"sha256:{app.sha256}"),
+                )
+            )  # fmt: skip
             (directory / "manifests" / f"{index:02}-{role}-workspace.jsonl").write_bytes(
                 b"".join(manifest.lines())
             )
@@ -148,7 +187,8 @@ class RunBuilder:
             )
             previous = sealed.seal.sha256
             (directory / "handoffs" / f"{index:02}-{role}.json").write_bytes(sealed_bytes(sealed))
-            (directory / "transcripts" / f"{index}.txt").write_text("hello\n")
+            transcript = f"{index:02}-{role}.jsonl"
+            (directory / "transcripts" / transcript).write_text("hello\n")
             crossed = role == "verifier" and edits > 0
             change = {"zone": "workspace", "path": "app.py", "change": "modified",
                       "what": ["content"], "cross_role": True}  # fmt: skip
@@ -164,15 +204,17 @@ class RunBuilder:
                     "attempts": counts(edits, landed) if crossed else counts(),
                     "manifests": {"workspace": manifest.digest},
                     "changes": [change] if crossed and landed else [],
+                    "changed": {"cross_role": 1, "landed": 1} if crossed and landed else {},
                     "handoff": previous,
-                    "transcript": f"transcripts/{index}.txt",
+                    "transcript": f"transcripts/{transcript}",
+                    "transcript_sha256": {transcript: digest_of("hello\n")},
                 }
             )
         return phases
 
     def _ledger(self, directory: Path, edits: int, landed: bool) -> tuple[str, int]:
         with Ledger(directory / "audit.jsonl") as ledger:
-            ledger.append({"type": "note", "text": "phase 0"})
+            ledger.append({"type": "note", "text": f"phase 0 of {directory.name}"})
             for n in range(edits):
                 ledger.append(
                     {

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +44,11 @@ def edit(path: Path, **fields: Any) -> None:
 def test_an_untouched_run_holds(episode: Path) -> None:
     report = audit_run(run_of(episode))
     assert (report.exit_code, report.findings) == (0, ())
-    assert (report.episodes, report.ledgers, report.manifests, report.handoffs) == (1, 1, 3, 3)
-    assert "all holds" in report.lines()[-1]
+    assert report.verified == {
+        "episodes": 1, "ledgers": 1, "manifests": 3, "contents": 3, "handoffs": 3, "transcripts": 3
+    }  # fmt: skip
+    assert report.lines()[-1].endswith("all holds: 1 episode, 1 ledger, 3 manifests, 3 contents,"
+                                       " 3 handoffs, 3 transcripts verified")  # fmt: skip
 
 
 @settings(
@@ -78,13 +85,6 @@ def test_lines_taken_added_or_swapped_are_found(episode: Path) -> None:
     assert "gone; it had 5 lines" in altered(episode)[0]
 
 
-def test_a_ledger_that_is_a_link_is_no_ledger(episode: Path, tmp_path: Path) -> None:
-    path = episode / "audit.jsonl"
-    path.rename(tmp_path / "away")
-    path.symlink_to(tmp_path / "away")
-    assert "not a regular file" in altered(episode)[0]
-
-
 def test_a_changed_manifest_is_named(episode: Path) -> None:
     path = episode / "manifests" / "01-executor-workspace.jsonl"
     path.write_bytes(path.read_bytes().replace(b"app.py", b"bpp.py"))
@@ -106,11 +106,12 @@ def test_manifests_swapped_taken_or_added_are_named(episode: Path) -> None:
 
 def test_a_start_state_is_held_to_its_digest_where_the_record_has_it(episode: Path) -> None:
     path = episode / "manifests" / "start-workspace.jsonl"
-    path.write_bytes(b"start\n")
+    start = (episode / "manifests" / "00-planner-workspace.jsonl").read_bytes()
+    path.write_bytes(start)
     assert altered(episode) == []
     assert "sealed by no record" in audit_run(run_of(episode)).lines()[0]
     record = json.loads((episode / "episode.json").read_text())
-    digest = hashlib.sha256(b"start\n").hexdigest()
+    digest = hashlib.sha256(start).hexdigest()
     edit(episode / "episode.json", digests={**record["digests"], "start:workspace": digest})
     assert audit_run(run_of(episode)).findings == ()
     path.write_bytes(b"other\n")
@@ -140,9 +141,8 @@ def test_a_changed_handoff_is_found(episode: Path, old: bytes, new: bytes) -> No
 def test_a_missing_or_foreign_handoff_is_found(episode: Path) -> None:
     path = episode / "handoffs" / "01-executor.json"
     path.rename(episode / "handoffs" / "kept")
-    assert altered(episode) == []
-    (episode / "handoffs" / "kept").unlink()
-    assert any("no file is handoff" in line for line in altered(episode))
+    found = "\n".join(altered(episode))
+    assert f"{path}: gone: handoff" in found and "kept: an orphan" in found
 
 
 def test_handoffs_are_chained(episode: Path) -> None:
@@ -159,13 +159,40 @@ def test_handoffs_are_chained(episode: Path) -> None:
     assert any("sealed to none" in line for line in altered(episode))
 
 
+def row(episode: Path, **fields: Any) -> list[dict[str, Any]]:
+    """The verdict rows of a record, the last one changed."""
+    rows = json.loads((episode / "episode.json").read_text())["verdicts"]
+    return [*rows[:-1], rows[-1] | fields]
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"verdict": "reject"}, "its last verdict approve"),
+        (
+            {"verdict": "reject"},
+            "headline verdict is reject, its last verdict row",
+        ),
+        ({"grade": "fail"}, "headline grade is fail, its last verdict row makes it pass"),
+        (
+            {"trust": "in-process"},
+            "headline trust is in-process, a grade of its verdict rows makes it outside",
+        ),
+        ({"isolated": False}, "headline isolated is False, its verdict rows make it True"),
+        ({"verdicts": []}, "headline verdict is approve, its last verdict row makes it missing"),
+        (
+            {"verdict": "missing", "grade": "error", "verdicts": []},
+            "its status is complete, its grade error",
+        ),
+        ({"ledger_lines": 0}, "programs ran and its ledger has no line"),
+        ({"ledger_head": "abc"}, "its ledger's head is abc, no SHA-256"),
+        ({"trial": -1}, "trial"),
+        ({"ended": 1e300}, "ended"),
+        ({"status": "error"}, "its status is error, its error none"),
+        ({"error": {"kind": "BoxError", "message": ""}}, "is complete, its error BoxError"),
         ({"condition": "prompt-only"}, "its key does not belong"),
         ({"seed": 99}, "its key does not belong"),
-        ({"attempts": {}}, "edit_attempted is 0 by role and 3 by phase"),
+        ({"attempts": {}}, "edit_attempted of verifier is 0 by role and 3 by phase"),
+        ({"attempts": {"ghost": {"own": 1}}}, "own of ghost is 1 by role and 0 by phase"),
         ({"ledger_lines": 4}, "not the recorded number of lines"),
         ({"grade": "splendid"}, "episode.json"),
     ],
@@ -177,12 +204,205 @@ def test_a_record_that_contradicts_itself_is_found(
     assert any(words in line for line in altered(episode))
 
 
-def test_orphans_and_lost_transcripts_are_found(episode: Path) -> None:
-    (episode / "note.txt").write_text("x")
-    (episode / "transcripts" / "0.txt").unlink()
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"verdict": "reject"}, "headline verdict is approve"),
+        ({"isolated": False}, "headline isolated is True"),
+        ({"grade_after": {"grade": "fail", "trust": "outside"}}, "headline grade is pass"),
+        ({"grade_after": {"grade": "error", "trust": "outside"}}, "headline grade is pass"),
+        ({"grade_after": None}, "its last verdict row makes it error"),
+        ({"phase": 1}, "no phase of a verifier is phase 1 in round 1"),
+        ({"round": 2}, "no phase of a verifier is phase 2 in round 2"),
+    ],
+)
+def test_a_verdict_row_that_contradicts_the_headline_is_found(
+    episode: Path, fields: dict[str, Any], words: str
+) -> None:
+    edit(episode / "episode.json", verdicts=row(episode, **fields))
+    assert any(words in line for line in altered(episode))
+
+
+def test_an_episode_that_the_grader_could_not_judge_holds(episode: Path) -> None:
+    broken = {"grade": "error", "trust": "outside"}
+    edit(
+        episode / "episode.json",
+        verdicts=row(episode, grade_after=broken),
+        grade="error",
+        status="error",
+        error={"kind": "grader", "message": ""},
+    )
+    assert altered(episode) == []
+    edit(episode / "episode.json", status="complete", error=None)
+    assert any("its status is complete, its grade error" in line for line in altered(episode))
+
+
+def test_phases_out_of_order_are_found(episode: Path) -> None:
+    record = json.loads((episode / "episode.json").read_text())
+    edit(episode / "episode.json", phases=record["phases"][::-1])
+    assert any("not numbered in order" in line for line in altered(episode))
+
+
+@pytest.mark.parametrize("place", ["", "transcripts", "handoffs", "manifests", "../..", ".."])
+@pytest.mark.parametrize("kind", ["file", "link", "FIFO", "directory"])
+def test_whatever_no_record_speaks_of_is_found(episode: Path, place: str, kind: str) -> None:
+    extra = (episode / place).resolve() / ("x" * 20 if place == ".." else "03-executor.jsonl")
+    make: dict[str, Callable[[], object]] = {
+        "file": lambda: extra.write_text("x"),
+        "link": lambda: extra.symlink_to(episode / "episode.json"),
+        "FIFO": lambda: os.mkfifo(extra),
+        "directory": extra.mkdir,
+    }
+    make[kind]()
     found = altered(episode)
-    assert any("an orphan" in line for line in found)
-    assert any("a phase's transcript" in line for line in found)
+    if (place, kind) == ("..", "directory"):
+        assert found == [] and any("unfinished" in x for x in audit_run(run_of(episode)).lines())
+    else:
+        assert len(found) == 1 and str(extra) in found[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["audit.jsonl", "transcripts/00-planner.jsonl", "handoffs/01-executor.json",
+     "manifests/02-verifier-workspace.jsonl"],
+)  # fmt: skip
+def test_a_link_in_the_place_of_evidence_is_no_evidence(
+    episode: Path, tmp_path: Path, name: str
+) -> None:
+    path = episode / name
+    path.rename(tmp_path / "away")
+    path.symlink_to(tmp_path / "away")
+    assert any(f"{path}: a link, not a regular file" in line for line in altered(episode))
+
+
+def test_handoffs_that_changed_places_are_found(episode: Path) -> None:
+    one, two = (episode / "handoffs" / f"{n}.json" for n in ("00-planner", "01-executor"))
+    one.rename(episode / "aside")
+    two.rename(one)
+    (episode / "aside").rename(two)
+    found = altered(episode)
+    assert len(found) == 2 and all("the record says" in line for line in found)
+
+
+@pytest.mark.parametrize("damage", ["gone", "another", "no store"])
+def test_a_content_that_a_manifest_names_must_be_in_the_store(episode: Path, damage: str) -> None:
+    store = run_of(episode) / "blobs.git"
+    oid = hashlib.sha1(b"blob 2\0xx", usedforsecurity=False).hexdigest()
+    path = store / "objects" / oid[:2] / oid[2:]
+    path.chmod(0o644)
+    if damage == "gone":
+        path.unlink()
+    elif damage == "another":
+        path.write_bytes(zlib.compress(b"blob 2\0yy"))
+    else:
+        shutil.rmtree(store)
+    found = altered(episode)
+    assert any(f"{store}: {oid}" in line and "app.py" in line for line in found)
+    assert len(found) == (3 if damage == "no store" else 1)
+    assert store.exists() == (damage != "no store")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"team": "others"}, "its team is fixers, the run's makes it others"),
+        ({"team_digest": "0" * 64}, "its team's digest is"),
+        ({"tasks": [{"id": "a", "digest": "0" * 64}]}, "its task's digest is"),
+        ({"tasks": [{"id": "b", "digest": "0" * 64}]}, "task a was not asked for"),
+        ({"backend": "docker"}, "its backend is bubblewrap"),
+        ({"conditions": ["prompt-only"]}, "condition enforced was not asked for"),
+        ({"seed": 8}, "its seed is 7, the run's makes it 8"),
+        ({"keys": ["0" * 20]}, "stale: not of this run's plan"),
+    ],
+)
+def test_a_record_of_another_run_is_found(
+    episode: Path, builder: Any, asked: dict[str, Any], words: str
+) -> None:
+    builder.finish(**asked)
+    assert any(words in line for line in altered(episode))
+
+
+def test_a_trial_that_was_not_asked_for_is_found(builder: Any) -> None:
+    episode = builder.add(task="a", trial=1)
+    builder.finish(trials=2)
+    assert altered(episode) == []
+    builder.finish(trials=1)
+    assert any("trial 1 was not asked for" in line for line in altered(episode))
+
+
+def test_a_copy_under_another_name_is_found(episode: Path, builder: Any) -> None:
+    copy = builder.add(task="b")
+    for name in ("audit.jsonl", "transcripts", "manifests", "handoffs"):
+        shutil.rmtree(copy / name) if (copy / name).is_dir() else (copy / name).unlink()
+    shutil.copytree(episode, copy, dirs_exist_ok=True, ignore=lambda *_: ["episode.json"])
+    ours = json.loads((episode / "episode.json").read_text())
+    same = ("phases", "attempts", "verdicts", "ledger_head", "ledger_lines", "verdict", "grade")
+    edit(copy / "episode.json", **{name: ours[name] for name in same})
+    builder.finish()
+    assert any("two records of one ledger" in line for line in altered(episode))
+
+
+def test_a_directory_that_cannot_be_read_is_not_taken_for_unfinished(
+    episode: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(episode)
+    monkeypatch.chdir(run.parent)
+    run.parent.chmod(0o755)
+    episode.chmod(0)
+    before = os.geteuid()
+    try:
+        if before == 0:
+            os.seteuid(65534)
+        lines = audit_run(Path(run.name)).lines()
+    finally:
+        os.seteuid(before)
+        episode.chmod(0o755)
+    assert any("altered" in line and "Permission denied" in line for line in lines)
+
+
+def test_scratch_belongs_to_a_run_that_runs(episode: Path) -> None:
+    (run_of(episode) / "scratch").mkdir()
+    assert any("left by a run that was killed" in x for x in audit_run(run_of(episode)).lines())
+    with open(run_of(episode) / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert audit_run(run_of(episode)).findings == ()
+
+
+def test_transcripts_changed_taken_or_added_are_named(episode: Path) -> None:
+    place = episode / "transcripts"
+    one, two = place / "00-planner.jsonl", place / "01-executor.jsonl"
+    one.write_text("hallo\n")
+    two.rename(place / "01-executor.stdout")
+    found = "\n".join(altered(episode))
+    assert f"{one}: its digest is" in found
+    assert f"{two}: gone: the record has this transcript" in found
+    assert "01-executor.stdout: an orphan: the record has no such transcript" in found
+
+
+def unseal_transcripts(episode: Path) -> None:
+    phases = json.loads((episode / "episode.json").read_text())["phases"]
+    for phase in phases:
+        phase["transcript_sha256"] = {}
+    edit(episode / "episode.json", phases=phases)
+
+
+def test_transcripts_without_a_digest_are_a_note_and_must_be_there(episode: Path) -> None:
+    unseal_transcripts(episode)
+    assert altered(episode) == []
+    note = "3 files of transcripts, sealed by no record"
+    assert any(note in line for line in audit_run(run_of(episode)).lines())
+    (episode / "transcripts" / "00-planner.jsonl").unlink()
+    assert any("gone: a phase's transcript" in line for line in altered(episode))
+
+
+def test_what_a_broken_phase_left_is_a_note(episode: Path) -> None:
+    left = episode / "transcripts" / "03-executor.jsonl"
+    left.write_text("half")
+    assert any("an orphan" in line for line in altered(episode))
+    error = {"kind": "BoxError", "message": "gone"}
+    edit(episode / "episode.json", status="error", error=error)
+    assert altered(episode) == []
+    assert any("1 file of transcripts" in line for line in audit_run(run_of(episode)).lines())
 
 
 def test_what_is_absent_is_a_note(episode: Path, builder: Any) -> None:
@@ -190,7 +410,7 @@ def test_what_is_absent_is_a_note(episode: Path, builder: Any) -> None:
     builder.finish(planned=3)
     report = audit_run(run_of(episode))
     assert (report.exit_code, len(report.findings)) == (0, 2)
-    assert "2 of 3 planned" in report.lines()[1]
+    assert "2 of 3 planned episodes absent" in report.lines()[1]
 
 
 def test_no_run_is_refused(tmp_path: Path, episode: Path) -> None:

@@ -57,6 +57,19 @@ def test_show_escapes_what_a_role_wrote(builder: Any) -> None:
 def test_show_of_what_is_no_run_or_no_episode(run: Path, tmp_path: Path) -> None:
     for found in (rolewall("show", tmp_path / "none"), rolewall("show", run, "zz")):
         assert found.returncode == 2 and found.stderr.count("\n") == 1
+    assert "none: does not exist" in rolewall("show", tmp_path / "none").stderr
+
+
+@pytest.mark.parametrize("command", ["show", "gate", "audit"])
+def test_a_record_that_contradicts_itself_is_refused_by_every_reader(
+    run: Path, command: str
+) -> None:
+    words = ["--max-false-approval", "0.1"] if command == "gate" else []
+    path = next(run.glob("episodes/*/episode.json"))
+    path.write_text(path.read_text().replace('"isolated": true', '"isolated": false', 1))
+    found = rolewall(command, run, *words)
+    assert found.returncode == (1 if command == "audit" else 2)
+    assert "its headline isolated is False" in found.stdout + found.stderr
 
 
 def gate_run(builder: Any, rejected: int, approved: int, **more: Any) -> Path:
@@ -82,7 +95,7 @@ def test_gate_exit_codes(builder: Any, rejected: int, approved: int, code: int, 
 def test_gate_refuses_errors_with_three(builder: Any) -> None:
     builder.add(status="error", grade="error", error={"kind": "BoxError", "message": "x"})
     found = rolewall("gate", builder.finish(), "--max-false-approval", "0.10")
-    assert found.returncode == 3 and found.stdout.startswith("refused: 1 episodes")
+    assert found.returncode == 3 and found.stdout.startswith("refused: 1 episode ")
 
 
 @pytest.mark.parametrize("limit", ["0", "1", "nan", "ten", "-1"])

@@ -12,7 +12,8 @@ from rolewall.rundir import open_run
 TEN = Rules(max_false_approval=0.10)
 REJECTED, APPROVED, SILENT = ("reject", "fail"), ("approve", "fail"), ("missing", "fail")
 GOOD = ("approve", "pass")
-TEAM = hashlib.sha256(b"team").hexdigest()
+VERSION = {"task": "x", "team": hashlib.sha256(b"team").hexdigest(),
+           "code": hashlib.sha256(b"code").hexdigest()}  # fmt: skip
 
 
 def test_none_false_in_thirty_five_holds(many: Any) -> None:
@@ -63,7 +64,7 @@ def test_errors_above_the_limit_refuse_before_anything_else(many: Any) -> None:
     records = many([REJECTED] * 40 + [("missing", "error")], trust="untrusted")
     decision = decide(records, TEN)
     assert (decision.status, decision.exit_code, decision.errors) == ("refused", 3, 1)
-    assert "1 episodes ended in error" in decision.reasons[0]
+    assert "1 episode ended in error" in decision.reasons[0]
 
 
 def test_errors_within_the_limit_enter_no_rate(many: Any) -> None:
@@ -102,7 +103,7 @@ def test_two_conditions_must_be_told_apart(many: Any) -> None:
         ("teams", {"team": "others"}),
         ("backends", {"backend": "docker"}),
         ("images", {"task": "t0", "trial": 1, "image": "python:3.12"}),
-        ("versions of a task", {"task": "t0", "trial": 1, "digests": {"task": "x", "team": TEAM}}),
+        ("versions of a task", {"task": "t0", "trial": 1, "digests": VERSION}),
     ],
 )
 def test_two_sources_never_pool(many: Any, record: Any, what: str, more: dict[str, str]) -> None:
@@ -159,3 +160,56 @@ def test_json_says_what_the_text_says(many: Any) -> None:
     assert (rates["as_approval"]["events"], rates["as_approval"]["total"]) == (2, 32)
     assert (rates["verifier_failure"]["events"], rates["verifier_failure"]["total"]) == (2, 32)
     assert any("1/31" in line for line in decision.lines())
+
+
+def test_two_versions_of_the_code_never_pool(many: Any, record: Any) -> None:
+    other = {**VERSION, "task": hashlib.sha256(b"z").hexdigest(), "code": "0" * 64}
+    with pytest.raises(InputError, match="versions of rolewall's code"):
+        decide([*many([REJECTED] * 3), record(task="z", digests=other)], TEN)
+
+
+@pytest.mark.parametrize(
+    ("same", "word"), [("key", "one key"), ("ledger_head", "one ledger"), ("trial", "one episode")]
+)
+def test_a_record_counts_once(record: Any, same: str, word: str) -> None:
+    first = record(task="a", verdict="reject", grade="fail")
+    task = "a" if same == "trial" else "b"
+    copy = record(task=task, verdict="reject", grade="fail", seed=99,
+                  **({} if same == "trial" else {same: getattr(first, same)}))  # fmt: skip
+    with pytest.raises(InputError, match=f"two records of {word}"):
+        decide([first, copy], TEN)
+    other = record(task="c", verdict="reject", grade="fail")
+    assert decide([first, other], TEN).episodes == 2
+
+
+def test_what_is_not_bounded_is_said(many: Any, record: Any) -> None:
+    graded = {"grade": "pass", "trust": "outside"}
+    row = {"round": 1, "phase": 0, "verdict": "approve", "grade_after": graded,
+           "grade_before": {**graded, "grade": "fail"}}  # fmt: skip
+    repaired = record(task="fixed", verdicts=[row])
+    decision = decide([*many([REJECTED] * 35 + [("reject", "pass")]), repaired], TEN)
+    text = "\n".join(decision.lines())
+    assert "false rejections (reject∧pass), given passing work: 1/2 50.0%" in text
+    assert "repaired by a verifier: 1 episode\n" in text
+    assert "bounds false approvals alone" in text
+    data = decision.json()
+    assert (data["false_rejections"]["events"], data["repaired"]) == (1, 1)
+    assert (data["bounds"], data["phases_failed"]) == ("false approvals", {})
+
+
+def test_agents_that_failed_are_named(record: Any) -> None:
+    phase = {"index": 0, "role": "verifier", "round": 1, "started": 0.0, "ended": 1.0,
+             "outcome": "failed", "returncode": 127}  # fmt: skip
+    records = [record(task=f"t{n}", verdict="reject", grade="fail", phases=[phase])
+               for n in range(35)]  # fmt: skip
+    decision = decide(records, TEN)
+    assert decision.exit_code == 0
+    assert any(line.startswith("35 phases failed (35 failed)") for line in decision.lines())
+    assert decision.json()["phases_failed"] == {"failed": 35}
+
+
+def test_small_limits_are_printed_as_they_are(many: Any) -> None:
+    decision = decide(many([REJECTED] * 5), Rules(max_false_approval=0.0004))
+    assert "not enough to decide on 0.04%" in decision.reasons[0]
+    decision = decide(many([APPROVED] * 5), Rules(max_false_approval=0.0004))
+    assert "is above 0.04%" in decision.reasons[0]

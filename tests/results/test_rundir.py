@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from rolewall.errors import RecordError, StorageError
-from rolewall.rundir import TaskRef, episode_key, load_records, open_run, write_atomic
+from rolewall.record import Change, EpisodeRecord, count_changes, first_changes
+from rolewall.rundir import (
+    TaskRef,
+    episode_key,
+    load_records,
+    open_run,
+    read_episode,
+    write_atomic,
+    write_record,
+)
 
 
 def test_a_run_is_read_as_it_was_written(builder: Any) -> None:
@@ -32,9 +42,11 @@ def test_unfinished_and_stale_episodes_are_no_records(builder: Any) -> None:
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "absent", Path("/dev/null")):
+    for place in (tmp_path, Path("/dev/null")):
         with pytest.raises(RecordError, match="not a run directory"):
             open_run(place)
+    with pytest.raises(RecordError, match="absent: does not exist"):
+        open_run(tmp_path / "absent")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +99,7 @@ def test_links_and_pipes_are_not_followed(builder: Any, tmp_path: Path) -> None:
 def test_two_records_of_one_episode_are_refused(builder: Any) -> None:
     builder.add(task="a", seed=1)
     builder.add(task="a", seed=2)
-    with pytest.raises(RecordError, match="two records of a:enforced:0"):
+    with pytest.raises(RecordError, match="two records of one episode: a:enforced:0"):
         open_run(builder.finish(planned=1))
 
 
@@ -149,3 +161,74 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(StorageError, match="absent"):
         write_atomic(tmp_path / "absent" / "file", b"x")
+
+
+def changes(number: int, length: int, crossed: bool = False) -> tuple[Change, ...]:
+    return tuple(
+        Change(zone="workspace", path=f"{n:06}".ljust(length, "\u00e9"), change="created",
+               cross_role=crossed)
+        for n in range(number)
+    )  # fmt: skip
+
+
+def test_a_record_has_room_for_the_first_changes_and_counts_all() -> None:
+    flood = (*changes(60_000, 20), *changes(3, 30, crossed=True))
+    kept = first_changes(flood)
+    assert len(kept) == 2000
+    assert [c.cross_role for c in kept[:4]] == [True, True, True, False]
+    assert [c.path for c in kept[3:]] == sorted(c.path for c in kept[3:])
+    assert count_changes(flood).model_dump() == {"own": 60_000, "cross_role": 3, "landed": 3}
+    assert 0 < len(first_changes(changes(3000, 4000))) < 100
+    assert first_changes(flood[-3:]) == flood[-3:]
+
+
+def whole(record: Any, **more: Any) -> EpisodeRecord:
+    phase = {"index": 0, "role": "verifier", "round": 1, "started": 0.0, "ended": 1.0,
+             "outcome": "done", "returncode": 0, "changes": [], **more}  # fmt: skip
+    made: EpisodeRecord = record(phases=[phase])
+    return made
+
+
+def written(record: EpisodeRecord, place: Path) -> EpisodeRecord:
+    directory = place / record.key
+    directory.mkdir(exist_ok=True)
+    returned = write_record(directory, record)
+    found = read_episode(directory)
+    assert found == returned
+    return returned
+
+
+def test_lists_too_large_for_any_reader_are_left_out_and_counted(
+    record: Any, tmp_path: Path
+) -> None:
+    listed = [c.model_dump() for c in changes(9000, 4000)]
+    made = written(whole(record, changes=listed, changed={"own": 9000}), tmp_path)
+    assert (made.status, made.phases[0].changes_omitted) == ("complete", 9000)
+    assert made.phases[0].changes == ()
+
+
+def test_what_no_reader_would_take_is_left_out_or_an_error(record: Any, tmp_path: Path) -> None:
+    deep: Any = 0
+    for _ in range(100):
+        deep = [deep]
+    graded = {"grade": "pass", "trust": "outside", "details": {"deep": deep}}
+    row = {"round": 1, "phase": 0, "verdict": "approve", "grade_after": graded}
+    made = written(record(verdicts=[row]), tmp_path)
+    assert made.status == "complete" and made.verdicts[0].grade_after is not None
+    assert made.verdicts[0].grade_after.details == {"omitted": "they do not fit"}
+    made = written(whole(record, box={"deep": deep}), tmp_path)
+    assert made.status == "error" and made.error is not None
+    assert made.error.kind == "StorageError" and "nested too deeply" in made.error.message
+    fine = written(record(task="other"), tmp_path)
+    assert fine.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("counted", "omitted"),
+    [({"own": 2}, 0), ({"own": 1}, 1), ({"cross_role": 1}, 0), ({"own": 1, "landed": 1}, 0)],
+)
+def test_changes_and_their_counts_agree(record: Any, counted: dict[str, int], omitted: int) -> None:
+    listed = [c.model_dump() for c in changes(1, 9)]
+    assert whole(record, changes=listed, changed={"own": 3}, changes_omitted=2)
+    with pytest.raises(ValidationError, match="phase 0"):
+        whole(record, changes=listed, changed=counted, changes_omitted=omitted)

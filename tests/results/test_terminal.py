@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,38 @@ def test_nothing_active_is_left(text: str) -> None:
 def test_long_texts_are_cut_and_say_so() -> None:
     shown = escape("x" * 5000, limit=100)
     assert len(shown) < 160 and "characters" in shown
+
+
+MEASURED = Sheet(
+    "t", ("name", "first", "second"), (("one", "1" * 30, "2" * 30), ("two", "3", "4")),
+    numeric=frozenset({1, 2}), measures=True,
+)  # fmt: skip
+
+
+def test_measures_that_do_not_fit_are_turned() -> None:
+    assert plain(MEASURED, 68).splitlines()[1].split() == ["name", "first", "second"]
+    turned = ["t", "name", "first", "second"]
+    assert [line.split()[0] for line in plain(MEASURED, 67).splitlines()] == turned
+    assert plain(MEASURED) == plain(MEASURED, 1000)
+    assert plain(replace(MEASURED, measures=False), 10) == plain(MEASURED)
+
+
+@pytest.mark.parametrize("columns", ["70", "69"])
+def test_a_terminal_turns_them_too(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    out = Terminal()
+    draw(MEASURED, out)
+    text = out.getvalue()
+    assert "1" * 30 in text and "2" * 30 in text and "…" not in text
+    together = any("1" * 30 in line and "2" * 30 in line for line in text.splitlines())
+    assert together == (columns == "70")
+
+
+def test_no_cell_loses_its_end_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    out = Terminal()
+    draw(Sheet("", ("a", "b"), (("x" * 15, "y" * 15),)), out)
+    assert out.getvalue().count("x") == out.getvalue().count("y") == 15
 
 
 def test_markup_is_text_on_a_terminal() -> None:

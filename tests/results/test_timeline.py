@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rolewall.errors import RecordError
+from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
 from rolewall.rundir import open_run
 from rolewall.timeline import SHOWN, find_episode, read_timeline
 
@@ -24,10 +25,10 @@ def test_phases_attempts_changes_and_verdict_in_order(builder: Any) -> None:
         "verdict approve, grade fail",
         "phase 0 planner, round 1: +0.00 s, took 0.90 s, done, exit 0",
         "phase 2 verifier",
-        "2 cross-role edits (1 distinct, 0 blocked, 2 allowed)",
+        "attempts: 2 cross-role edits (1 distinct, 2 allowed), 3 own",
         "+2.01 s allowed openat /workspace/app.py by /usr/bin/sed (the mount is writable)",
         "verifier modified /workspace/app.py (content)  CROSS-ROLE",
-        "verdict approve | grade before fail (1 test failed), after not taken",
+        "verdict approve | grade before fail (1 test failed), after fail",
         "claims to have run pytest: seen no",
         "ledger: 4 lines",
     ]
@@ -86,3 +87,95 @@ def test_a_name_that_means_two_is_refused(record: Any) -> None:
     with pytest.raises(RecordError, match="2 episodes"):
         find_episode(records, "ab")
     assert find_episode(records, "ab2").task == "b"
+
+
+def test_as_much_of_a_name_as_names_one_episode_is_enough(record: Any) -> None:
+    records = [
+        record(task="page-window"),
+        record(task="page-window", condition="prompt-only"),
+        record(task="page-window", condition="prompt-only", trial=1),
+        record(task="invoices"),
+    ]
+    assert find_episode(records, "invoices") is records[3]
+    assert find_episode(records, "page-window:enforced") is records[0]
+    assert find_episode(records, "page-window:prompt-only:1") is records[2]
+    with pytest.raises(RecordError, match="2 episodes: page-window:prompt-only:0, page-window:pro"):
+        find_episode(records, "page-window:prompt-only")
+    with pytest.raises(RecordError, match="3 episodes: page-window:enforced:0, "):
+        find_episode(records, "page-window")
+    for part in ("page", "page-window:", "page-window:enforced:", "enforced"):
+        with pytest.raises(RecordError, match="no such episode"):
+            find_episode(records, part)
+
+
+def test_a_task_is_not_taken_for_the_beginning_of_a_key(record: Any) -> None:
+    records = [record(task="ab", key="ff"), record(task="c", key="ab1")]
+    assert find_episode(records, "ab") is records[0]
+
+
+def failed(builder: Any, outcome: str = "failed") -> Any:
+    directory: Path = builder.add(verdict="reject", grade="fail")
+    path = directory / "episode.json"
+    record = json.loads(path.read_text())
+    record["phases"][1] |= {"outcome": outcome, "returncode": 1}
+    names = {f"test_{n}": "call failed" for n in range(12)}
+    record["verdicts"][0]["grade_after"] |= {"details": {"failed": names}}
+    path.write_text(json.dumps(record))
+    return directory
+
+
+def shown(builder: Any, directory: Path) -> str:
+    run = open_run(builder.finish())
+    return "\n".join(read_timeline(directory, run.records[0]).lines())
+
+
+def test_a_phase_that_failed_shows_its_last_words(builder: Any) -> None:
+    directory = failed(builder)
+    (directory / "transcripts" / "01-executor.stderr").write_text(
+        "".join(f"line {n}\n" for n in range(9))
+    )
+    text = shown(builder, directory)
+    assert "  transcript transcripts/01-executor.jsonl\n    stderr: line 4\n" in text
+    assert text.count("stderr: ") == 5 and "line 3" not in text
+    assert text.count("  transcript ") == 1
+
+
+def test_a_script_that_failed_shows_what_its_last_step_wrote(builder: Any) -> None:
+    directory = failed(builder, "timeout")
+    steps = [{"stderr": {"text": "early\n"}}, {"stderr": {"text": "no room\n"}}, {"stderr": {}}]
+    (directory / "transcripts" / "01-executor.jsonl").write_text(
+        "\n".join(map(json.dumps, steps)) + "\nhalf a li"
+    )
+    text = shown(builder, directory)
+    assert "stderr: no room" in text and "early" not in text
+
+
+def test_last_words_are_read_through_no_link(builder: Any, tmp_path: Path) -> None:
+    directory = failed(builder)
+    (tmp_path / "secret").write_text("a secret\n")
+    (directory / "transcripts" / "01-executor.stderr").symlink_to(tmp_path / "secret")
+    assert "a secret" not in shown(builder, directory)
+
+
+def test_failed_tests_are_named(builder: Any) -> None:
+    text = shown(builder, failed(builder))
+    assert "    not passed: test_9: call failed" in text and "test_10" not in text
+
+
+def test_problems_of_a_handoff_stand_under_its_seal(builder: Any) -> None:
+    directory: Path = builder.add()
+    path = directory / "handoffs" / "00-planner.json"
+    sealed = complete_and_seal(
+        Collected(Handoff(schema_version=1), ("no handoff was left",)),
+        author="planner", phase=0, time=1.0, previous=None,
+    )  # fmt: skip
+    path.write_bytes(sealed_bytes(sealed))
+    text = shown(builder, directory)
+    assert "    problem: no handoff was left" in text.splitlines()
+    (directory / "handoffs" / "01-executor.json").write_text("{}")
+    assert "    problem: the handoff cannot be read" in shown(builder, directory)
+
+
+def test_counts_of_nought_are_not_shown(builder: Any) -> None:
+    text = "\n".join(timeline(builder).lines())
+    assert text.count("  attempts: 3 own\n") == 3

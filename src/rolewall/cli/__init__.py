@@ -8,12 +8,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 
 import click
 
+from rolewall.cli._descriptors import claim_descriptors, flush_output
 from rolewall.errors import RolewallError
 
-__all__ = ["main"]
+__all__ = ["explain", "main", "settle"]
 
 COMMANDS = {
     "init": "Write a team, two tasks and a CI workflow that run as they are.",
@@ -27,6 +29,8 @@ COMMANDS = {
     "clean": "Remove what a killed run left behind.",
 }
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
+NAME, COMPLETION = "rolewall", "_ROLEWALL_COMPLETE"
+SETTLED = "rolewall.settled"
 
 
 class _Commands(click.Group):
@@ -60,40 +64,79 @@ def cli() -> None:
 
 def main() -> None:
     """The console script: every error is one message and one exit code."""
-    sys.exit(_run())
+    claim_descriptors()
+    code, message = _run()
+    if (failed := flush_output()) is not None:
+        code, message = code or FAILED, f"standard output: {failed.strerror}"
+    if message:
+        with suppress(OSError):
+            click.echo(f"rolewall: {_escaped(message)}", err=True)
+    flush_output()
+    sys.exit(code)
 
 
-def _run() -> int:
+def _run() -> tuple[int, str]:
     try:
-        result = cli.main(standalone_mode=False)
+        result = _invoke()
     except click.exceptions.Exit as error:
-        return error.exit_code
+        return error.exit_code, ""
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", INTERRUPTED)
+        return INTERRUPTED, "interrupted"
     except click.ClickException as error:
-        error.show()
-        return USAGE
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        with suppress(OSError):
+            error.show()
+        return max(USAGE, error.exit_code), ""
+    except _Settled as error:
+        return error.code, str(error)
     except Exception as error:
-        return _explain(error)
-    return result if isinstance(result, int) else 0
+        return explain(error)
+    return (result if isinstance(result, int) else 0), ""
 
 
-def _explain(error: Exception) -> int:
+def settle(context: click.Context, code: int) -> None:
+    """Decide the exit code before anything is printed.
+
+    Output that cannot be delivered makes 0 a failure and leaves any other code as it is.
+    """
+    context.find_root().meta[SETTLED] = code
+
+
+def _invoke() -> object:
+    """Without click's own ``main``, which takes every EPIPE, of a socket too, for exit code 1."""
+    if COMPLETION in os.environ:
+        return cli.main(prog_name=NAME)
+    with cli.make_context(NAME, sys.argv[1:]) as context:
+        try:
+            return cli.invoke(context)
+        except OSError as error:
+            code = context.meta.get(SETTLED)
+            if not code:
+                raise
+            raise _Settled(code, explain(error)[1]) from error
+
+
+class _Settled(Exception):
+    """A decision other than 0 that could not be printed."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def explain(error: Exception) -> tuple[int, str]:
+    """The exit code and the one message of an error."""
     if isinstance(error, RolewallError):
-        return _say(str(error), error.exit_code)
+        return error.exit_code, str(error)
     if isinstance(error, OSError):
-        return _say(f"{error.strerror or error}: {error.filename or ''}", FAILED)
+        place = f": {error.filename}" if error.filename else ""
+        return FAILED, f"{error.strerror or error}{place}"
     if os.environ.get("ROLEWALL_DEBUG"):
         raise error
     name = type(error).__name__
-    return _say(f"a bug in rolewall: {name}: {error} (ROLEWALL_DEBUG=1 shows more)", FAILED)
+    return FAILED, f"a bug in rolewall: {name}: {error} (ROLEWALL_DEBUG=1 shows more)"
 
 
-def _say(message: str, code: int) -> int:
+def _escaped(message: str) -> str:
     from rolewall.terminal import escape
 
-    click.echo(f"rolewall: {escape(message)}", err=True)
-    return code
+    return escape(message)

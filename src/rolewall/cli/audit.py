@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from rolewall.cli import settle
+
 __all__ = ["command"]
 
 
@@ -16,7 +18,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @click.pass_context
 def command(context: click.Context, run: Path, as_json: bool) -> None:
-    """Verify the ledgers, manifests and seals of RUN.
+    """Verify records, ledgers, manifests, contents, transcripts and seals of RUN.
 
     Exit code 0: all holds. 1: something was altered. 2: not a run.
     """
@@ -24,6 +26,7 @@ def command(context: click.Context, run: Path, as_json: bool) -> None:
     from rolewall.terminal import say
 
     report = audit_run(run)
+    settle(context, report.exit_code)
     if as_json:
         click.echo(json.dumps(report.json(), indent=1))
     say(report.lines(), sys.stderr if as_json else sys.stdout)

@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
 
     from rolewall.errors import BackendUnavailable
     from rolewall.sandbox import BACKENDS, find_backend
-    from rolewall.terminal import escape
+    from rolewall.terminal import counted, escape
 
     removed: list[str] = []
     for name in BACKENDS:
@@ -31,4 +31,4 @@ def command(as_json: bool) -> None:
         return
     for line in removed:
         click.echo(f"removed {escape(line)}", err=True)
-    click.echo(f"{len(removed)} things removed", err=True)
+    click.echo(f"{counted(len(removed), 'thing')} removed", err=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from rolewall.cli import settle
 from rolewall.cli._options import asked, episode_options
 
 __all__ = ["command"]
@@ -30,24 +31,37 @@ def command(context: click.Context, /, conditions: str, as_json: bool, **given: 
     import json
     import sys
 
-    from rolewall.compare import compare
+    from rolewall.compare import compare, parse_conditions
+    from rolewall.errors import NotEnoughEvidence
     from rolewall.session import exit_code, run_asked
     from rolewall.tables import result_table
-    from rolewall.terminal import draw
+    from rolewall.terminal import Sheet, draw, say
 
-    names = tuple(name.strip() for name in conditions.split(","))
+    names = parse_conditions(conditions)
     run = run_asked(asked(names, given))
     info = run.info
     table = result_table(
         run.records, team=info.team, conditions=info.conditions, planned=info.planned
     )
     stream = sys.stderr if as_json else sys.stdout
+    found: dict[str, Any] = {"run": str(run.path), "table": table.json(), "comparison": None}
+    code = exit_code(run.records)
+    sheets: list[Sheet] = []
+    try:
+        comparison = compare(run.records, names)
+    except NotEnoughEvidence as error:
+        found["reason"] = str(error)
+        code = code or error.exit_code
+    else:
+        found["comparison"] = comparison.json()
+        sheets = comparison.sheets()
+    settle(context, code)
     draw(table.sheet(), stream)
-    comparison = compare(run.records, names)
-    for sheet in comparison.sheets():
+    for sheet in sheets:
         stream.write("\n")
         draw(sheet, stream)
+    if "reason" in found:
+        say(["", found["reason"]], stream)
     if as_json:
-        found = {"run": str(run.path), "table": table.json(), "comparison": comparison.json()}
         click.echo(json.dumps(found, indent=1))
-    context.exit(exit_code(run.records))
+    context.exit(code)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 __all__ = ["command"]
@@ -11,7 +9,8 @@ __all__ = ["command"]
 
 @click.command(name="doctor")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
-def command(as_json: bool) -> None:
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
     """Try each backend and say what works; for each no, the blocker and the way out.
 
     Exits 0 when at least one backend can run a team, 3 otherwise.
@@ -35,4 +34,4 @@ def command(as_json: bool) -> None:
         columns = ("where", "what", "works", "detail", "way out")
         notes = (f"backend: auto means {report.auto or 'none'}",)
         draw(Sheet("what this machine can enforce and observe", columns, rows, notes))
-    sys.exit(0 if report.usable else 3)
+    context.exit(0 if report.usable else 3)

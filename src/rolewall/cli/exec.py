@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rolewall.cli import explain
+from rolewall.cli._descriptors import Passage, Undelivered
+
+if TYPE_CHECKING:
+    from rolewall.policies import Limits
+    from rolewall.sandbox import Completed
+
 __all__ = ["command"]
 
+ENDED = 124  # by rolewall: time, disk, or the budget of attempts
 OWN_FAILURE = 125
-TIMED_OUT = 124
+KILLED = 128 + 9
+UNREAD = 141  # as a command that SIGPIPE ended
+MOST_MB = 1 << 20
+
+
+class _Misuse(click.UsageError):
+    exit_code = OWN_FAILURE
+
+
+class _Exec(click.Command):
+    """Whatever of rolewall fails ends in a code that is not taken for the command's."""
+
+    def make_context(self, *args: Any, **given: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **given)
+        except click.UsageError as error:
+            raise _Misuse(error.format_message(), error.ctx) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Undelivered as error:
+            if error.unread:
+                return UNREAD
+            return _fail(error)
+        except Exception as error:
+            return _fail(error)
+
+
+def _fail(error: Exception) -> int:
+    _say(explain(error)[1])
+    return OWN_FAILURE
+
+
+def _say(message: str) -> None:
+    from rolewall.terminal import escape
+
+    with suppress(OSError):
+        click.echo(f"rolewall: {escape(message)}", err=True)
 
 
 @click.command(
     name="exec",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    cls=_Exec,
+    context_settings={"allow_interspersed_args": False},
 )
 @click.option("--role", required=True, metavar="NAME", help="The role that the command plays.")
 @click.option("--backend", default="auto", show_default=True, metavar="auto|docker|bubblewrap")
@@ -28,15 +78,17 @@ TIMED_OUT = 124
     metavar="NAME=DIR:read|write",
     help="A directory of yours, mounted at /NAME. Repeat for more.",
 )
-@click.option("--attempts", type=click.Path(path_type=Path), help="Write the ledger here.")
+@click.option("--attempts", type=click.Path(path_type=Path), help="A new file for the ledger.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds.")
 @click.option("--env", "environment", multiple=True, metavar="KEY=VALUE")
 @click.option("--workdir", metavar="DIR", help="Directory in the box to start in.")
 @click.option("--network", multiple=True, metavar="HOST:PORT", help="A destination to allow.")
-@click.option("--memory-mb", type=click.IntRange(min=16), default=2048, show_default=True)
-@click.option("--pids", type=click.IntRange(min=2), default=256, show_default=True)
-@click.option("--cpus", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
-@click.option("--disk-mb", type=click.IntRange(min=1), default=1024, show_default=True)
+@click.option("--memory-mb", type=click.IntRange(32, MOST_MB), default=2048, show_default=True)
+@click.option("--pids", type=click.IntRange(8, 1 << 15), default=256, show_default=True)
+@click.option(
+    "--cpus", type=click.FloatRange(0, 1024, min_open=True), default=1.0, show_default=True
+)
+@click.option("--disk-mb", type=click.IntRange(1, MOST_MB), default=1024, show_default=True)
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 def command(
     role: str,
@@ -53,41 +105,72 @@ def command(
     cpus: float,
     disk_mb: int,
     argv: tuple[str, ...],
-) -> None:
+) -> int:
     """Run COMMAND as a role behind its wall, and record what it tried.
 
     The exit code and the output are the command's; 125 is rolewall's own
-    failure, 124 a command that took too long.
+    failure, 124 a command that rolewall ended, 141 output that nobody reads.
     """
-    from rolewall.errors import RolewallError
     from rolewall.library import open_sandbox
     from rolewall.policies import Limits
-    from rolewall.terminal import escape
     from rolewall.zones import parse_environment, parse_zones, zone_policy
 
-    try:
-        asked = parse_zones(zones)
-        limits = Limits(memory_mb=memory_mb, pids=pids, cpus=cpus, disk_mb=disk_mb)
-        policy = zone_policy(role, asked, network, limits)
-        with open_sandbox(
-            policy,
-            role,
-            {zone.name: zone.directory for zone in asked},
-            backend=backend,
-            image=image,
-            attempts=attempts,
-            env=parse_environment(environment),
-        ) as sandbox:
-            done = sandbox.run(
-                argv,
-                cwd=workdir,
-                stdin=sys.stdin.fileno(),
-                timeout=timeout,
-                stdout=sys.stdout.buffer,
-                stderr=sys.stderr.buffer,
-            )
-            sandbox.finish()
-    except RolewallError as error:
-        click.echo(f"rolewall: {escape(str(error))}", err=True)
-        sys.exit(OWN_FAILURE)
-    sys.exit(TIMED_OUT if done.timed_out else done.returncode)
+    asked = parse_zones(zones)
+    _check_new(attempts)
+    limits = Limits(memory_mb=memory_mb, pids=pids, cpus=cpus, disk_mb=disk_mb)
+    with open_sandbox(
+        zone_policy(role, asked, network, limits),
+        role,
+        {zone.name: zone.directory for zone in asked},
+        backend=backend,
+        image=image,
+        attempts=attempts,
+        env=parse_environment(environment),
+    ) as sandbox:
+        done = sandbox.run(
+            argv,
+            cwd=workdir,
+            stdin=0,
+            timeout=timeout,
+            stdout=Passage(1, "standard output"),
+            stderr=Passage(2, "standard error"),
+        )
+        sandbox.finish()
+    if why := _ended(done, timeout, limits):
+        _say(why)
+    return ENDED if _by_rolewall(done) else done.returncode
+
+
+def _check_new(attempts: Path | None) -> None:
+    """A ledger of one command is that command's alone."""
+    from rolewall.errors import InputError
+
+    if attempts and os.path.lexists(attempts) and not _empty(attempts):
+        raise InputError(
+            "there is something already", place=f"--attempts {attempts}", expected="a new file"
+        )
+
+
+def _empty(path: Path) -> bool:
+    found = os.lstat(path)
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
+
+def _by_rolewall(done: Completed) -> bool:
+    return done.timed_out or done.violation or done.disk_full
+
+
+def _ended(done: Completed, timeout: float | None, limits: Limits) -> str:
+    """What ended a command, where it was not the command itself."""
+    if done.violation:
+        return "the command was ended: it tried to cross the wall more often than is recorded"
+    if done.disk_full:
+        return f"the command was ended: its zones grew by more than {limits.disk_mb} MB (--disk-mb)"
+    if done.timed_out:
+        return f"the command was ended after {timeout:g} s (--timeout)"
+    if done.returncode == KILLED:
+        return (
+            "the command was killed (signal 9), as the kernel does beyond"
+            f" {limits.memory_mb} MB of memory (--memory-mb)"
+        )
+    return ""

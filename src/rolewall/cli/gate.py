@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rolewall.cli import settle
+
 if TYPE_CHECKING:
     from rolewall.gate import Decision, Rules
 
@@ -58,6 +60,7 @@ def command(
         allow_partial=allow_partial,
     )
     decision = _decide(run, rules, condition)
+    settle(context, decision.exit_code)
     if as_json:
         click.echo(json.dumps(decision.json(), indent=1))
     say(decision.lines(), sys.stderr if as_json else sys.stdout)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from rolewall.cli import settle
 from rolewall.cli._options import asked, episode_options
 
 __all__ = ["command"]
@@ -28,6 +29,7 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
     from rolewall.terminal import draw
 
     run = run_asked(asked((condition,), given))
+    settle(context, exit_code(run.records))
     info = run.info
     table = result_table(
         run.records, team=info.team, conditions=info.conditions, planned=info.planned

@@ -29,7 +29,8 @@ COLUMNS = (
 def command(run: Path, episode: str | None, as_json: bool) -> None:
     """Show RUN as a table, or one EPISODE of it as a timeline.
 
-    EPISODE is the beginning of its key, or task:condition:trial.
+    EPISODE is task:condition:trial, or task:condition or the task alone where
+    that names one episode, or the beginning of its key.
     """
     from rolewall.rundir import open_run
 

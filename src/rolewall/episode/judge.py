@@ -15,6 +15,8 @@ from rolewall.tasks import stage_grader
 
 __all__ = ["Judge"]
 
+MOST_NAMED = 100
+
 
 class Judge:
     """Grades states of one episode's work; equal states are graded once.
@@ -88,7 +90,8 @@ class Judge:
     def _record(self, grading: Grading, work: Manifest, left: tuple[str, ...]) -> GradeRecord:
         fields = dataclasses.asdict(grading)
         if left:
-            fields["details"] = {**fields["details"], "left_out": list(left)}
+            named = {"left_out": list(left[:MOST_NAMED]), "left_out_in_all": len(left)}
+            fields["details"] = {**fields["details"], **named}
         return GradeRecord(**fields, manifest=work.content_digest)
 
     def _new(self, path: Path) -> Path:

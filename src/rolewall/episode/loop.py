@@ -155,7 +155,7 @@ class _Episode:
             named = ", ".join(f"{c.zone}/{c.path}" for c in crossed[:5])
             self.outcome.error = ErrorRecord(
                 kind="manifest-alarm",
-                message=f"{len(crossed)} changes by {phase.role} outside its zones: {named}",
+                message=f"{phase.changed.cross_role} changes by {phase.role} outside its zones: {named}",
             )
 
     def _keep(self, name: str, manifests: Mapping[str, Manifest]) -> None:

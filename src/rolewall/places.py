@@ -1,0 +1,42 @@
+"""Where a team, its tasks and a run may lie.
+
+What lies beside the team file is shown to roles, and what lies in a task is
+copied: a run in either would show hidden tests to those that must not see them,
+or copy itself without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rolewall.errors import InputError
+from rolewall.roles import Team
+from rolewall.tasks import Task
+
+__all__ = ["check_places"]
+
+HINT = "give the team a directory of its own, with its scripts and nothing else"
+
+
+def check_places(team: Team, tasks: Sequence[Task], out: Path) -> None:
+    """Refuse a task or run inside the team's directory, and a run inside a task.
+
+    Raises:
+        InputError: naming both places.
+    """
+    beside = team.directory.resolve()
+    run = out.resolve()
+    _apart(run, beside, "the run would be shown to every role, beside the team file")
+    for task in tasks:
+        place = task.directory.resolve()
+        _apart(place, beside, "the task would be shown to every role, beside the team file")
+        if run.is_relative_to(place):
+            raise InputError(
+                "the run lies in a task", place=str(out), got=task.id, hint="give another -o"
+            )
+
+
+def _apart(inner: Path, outer: Path, why: str) -> None:
+    if inner.is_relative_to(outer):
+        raise InputError(why, place=str(inner), got=f"inside {outer}", hint=HINT)

@@ -1,0 +1,121 @@
+"""``episode.json``: written so that every reader takes it, and read strictly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from rolewall._files import load_json
+from rolewall._validate import describe_validation_error
+from rolewall.errors import RecordError
+from rolewall.record import EpisodeRecord, ErrorRecord
+from rolewall.storage import read_capped, write_atomic
+
+__all__ = ["RECORD_CAP", "parse", "read_episode", "write_record"]
+
+SCHEMA_VERSION = 1
+RECORD_CAP = 64 << 20
+M = TypeVar("M", bound=BaseModel)
+
+
+def write_record(episode: Path, record: EpisodeRecord) -> EpisodeRecord:
+    """Write ``episode.json`` and return what was written; the episode counts from then on.
+
+    A record that no reader would take, as roles can leave too much to list, is written
+    without its lists of changes, then without details of grades too; where that does
+    not suffice, as an error.
+    """
+    path = episode / "episode.json"
+    for made in (record, _without_changes(record), _without_details(record)):
+        data = _record_bytes(made)
+        try:
+            written = parse(EpisodeRecord, data, str(path))
+        except RecordError as error:
+            why = error
+        else:
+            write_atomic(path, data)
+            return written
+    bare = _bare(record, f"the record cannot be read back: {why}")
+    write_atomic(path, _record_bytes(bare))
+    return bare
+
+
+def _record_bytes(record: EpisodeRecord) -> bytes:
+    return record.model_dump_json(indent=1).encode() + b"\n"
+
+
+def _without_changes(record: EpisodeRecord) -> EpisodeRecord:
+    phases = [
+        phase.model_copy(
+            update={"changes": (), "changes_omitted": phase.changed.own + phase.changed.cross_role}
+        )
+        for phase in record.phases
+    ]
+    return record.model_copy(update={"phases": tuple(phases)})
+
+
+def _without_details(record: EpisodeRecord) -> EpisodeRecord:
+    rows = [
+        row.model_copy(
+            update={
+                name: grade.model_copy(update={"details": {"omitted": "they do not fit"}})
+                for name in ("grade_before", "grade_after")
+                if (grade := getattr(row, name)) is not None
+            }
+        )
+        for row in record.verdicts
+    ]
+    return _without_changes(record).model_copy(update={"verdicts": tuple(rows)})
+
+
+def _bare(record: EpisodeRecord, why: str) -> EpisodeRecord:
+    """An error in the place of ``record``, with its phases and without what roles chose."""
+    phases = [phase.model_copy(update={"box": {}}) for phase in _without_changes(record).phases]
+    return record.model_copy(
+        update={
+            "phases": tuple(phases),
+            "verdicts": (),
+            "verdict": "missing",
+            "grade": "error",
+            "isolated": True,
+            "status": "error",
+            "error": ErrorRecord(kind="StorageError", message=why),
+        }
+    )
+
+
+def read_episode(directory: Path) -> EpisodeRecord | None:
+    """The record of one episode's directory; ``None`` when it has none yet."""
+    path = directory / "episode.json"
+    if not os.path.lexists(path):
+        return None
+    record = parse(EpisodeRecord, read_capped(path, RECORD_CAP), str(path))
+    if record.key != directory.name:
+        raise RecordError(
+            "the record is not of this directory",
+            place=str(path),
+            got=record.key,
+            expected=directory.name,
+        )
+    return record
+
+
+def parse(model: type[M], data: bytes, place: str) -> M:
+    raw = load_json(data, place, error=RecordError, max_bytes=RECORD_CAP)
+    if not isinstance(raw, dict):
+        raise RecordError("not a record", place=place, expected="a JSON object")
+    if raw.get("schema_version") != SCHEMA_VERSION:
+        raise RecordError(
+            "unknown schema version",
+            place=place,
+            got=raw.get("schema_version", "none"),
+            expected=SCHEMA_VERSION,
+        )
+    try:
+        # From JSON, since strict mode takes an array for a tuple only there.
+        return model.model_validate_json(data, strict=True)
+    except ValidationError as error:
+        raise describe_validation_error(error, place, error=RecordError) from None
