@@ -153,9 +153,10 @@ class _Episode:
         crossed = [c for c in phase.changes if c.cross_role]
         if crossed and self.setting.policy.single_writer:
             named = ", ".join(f"{c.zone}/{c.path}" for c in crossed[:5])
+            count = phase.changed.cross_role
             self.outcome.error = ErrorRecord(
                 kind="manifest-alarm",
-                message=f"{phase.changed.cross_role} changes by {phase.role} outside its zones: {named}",
+                message=f"{count} changes by {phase.role} outside its zones: {named}",
             )
 
     def _keep(self, name: str, manifests: Mapping[str, Manifest]) -> None:
