@@ -69,4 +69,4 @@ def test_with_nothing_of_ones_own_left_it_is_quiet_on_standard_output(
         done = cli("clean")
         assert done.code == 0 and done.out == ""
         assert done.err.splitlines()[-1].endswith((" thing removed", " things removed"))
-        assert os.getpgid(living.pid) and kits_of(living.pid)
+        assert living.poll() is None and kits_of(living.pid)
