@@ -46,12 +46,12 @@ def test_a_task(task: Path) -> None:
 
 def test_every_key(tmp_path: Path) -> None:
     text = (
-        "id: t.1\nseconds: 12.5\nimage: python:3.12-slim\nnetwork: {allow: [packages.internal:443]}\n"
+        "id: t.1\nseconds: 12.5\nimage: python:3.12-slim\nnetwork: {allow: [models.internal:443]}\n"
         "grader: {command: {run: [python3, /grader/test_hidden.py], tools: [python3]}}\n"
     )
     loaded = load_task(make(tmp_path / "t", text))
     assert (loaded.id, loaded.seconds, loaded.image) == ("t.1", 12.5, "python:3.12-slim")
-    assert loaded.network == (HostPort("packages.internal", 443),)
+    assert loaded.network == (HostPort("models.internal", 443),)
     assert isinstance(loaded.grader, CommandSpec)
 
 
