@@ -22,7 +22,7 @@ from rolewall.sandbox import Box, Completed, Output, Streams
 
 __all__ = ["Acted", "Turn", "act"]
 
-Outcome = Literal["done", "failed", "timeout", "violation", "disk"]
+Outcome = Literal["done", "failed", "timeout", "violation", "disk", "memory"]
 OWN_STEP_SECONDS = 30.0
 HANDOFF_ZONES = {"planner": "plan", "executor": "report", "verifier": "feedback"}
 
@@ -166,7 +166,7 @@ class _Script(_Player):
             if done.timed_out and self.left <= 0:
                 self.acted.outcome = "timeout"
                 return self.acted
-            if done.violation or done.disk_full:
+            if done.violation or done.disk_full or done.out_of_memory:
                 self.acted.outcome = _outcome(done)
                 return self.acted
             if done.returncode != 0 and step.stop_on_failure:
@@ -230,6 +230,8 @@ def _outcome(done: Completed) -> Outcome:
         return "violation"
     if done.disk_full:
         return "disk"
+    if done.out_of_memory:
+        return "memory"
     if done.timed_out:
         return "timeout"
     return "done" if done.returncode == 0 else "failed"

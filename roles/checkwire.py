@@ -17,6 +17,7 @@ from rolewall.sandbox import Completed
 __all__ = ["ConnectionLost", "Request", "read_request", "send_message", "send_result"]
 
 FRAME_LIMIT = 256 * 1024
+MOST_ARGUMENTS = 32_768
 REQUEST_SECONDS = 10.0
 REPLY_SECONDS = 30.0
 CHUNK = 64 * 1024
@@ -49,6 +50,8 @@ def read_request(connection: socket.socket) -> Request:
     fields = _exactly(connection, size, until).split(b"\0")
     if len(fields) < 4 or not fields[1].isdigit() or len(fields) != int(fields[1]) + 3:
         raise ValueError("not a request of rolewall-check")
+    if int(fields[1]) > MOST_ARGUMENTS:
+        raise ValueError(f"too many arguments: {int(fields[1])}, at most {MOST_ARGUMENTS}")
     words = [field.decode("utf-8", "surrogateescape") for field in fields]
     inside = words[0] == HOME or words[0].startswith(f"{HOME}/")
     return Request(words[0] if inside else HOME, tuple(words[2:-1]))

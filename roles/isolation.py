@@ -13,7 +13,7 @@ import posixpath
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Execution", "claim_seen", "runs_work"]
@@ -23,10 +23,19 @@ TEAM = "/rolewall/agents/"
 CHECK = "/rolewall/init"
 INTERPRETER = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia)[0-9.]*\Z")
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash"))
-# A shell can also run a file without an execve of its own, or have a program load one.
-SOURCING = re.compile(
-    r"(?:^|[\s;&|({`])(?:\.|source|eval)(?:\s|$)|(?:ENV|PRELOAD|PATH|OPT|OPTIONS|STARTUP)\s*="
-)
+# Built-in commands by which a shell runs a file, or words, that no execve shows.
+HIDING = frozenset((".", "source", "eval", "trap", "alias", "command", "builtin", "exec", "enable"))
+KEYWORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "("))
+SEPARATORS = frozenset(";&|()\n")
+LITERAL = re.compile(r"[A-Za-z0-9_@%+:,./-]+\Z|\[\Z")
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+# Variables by which a program is told to load a file.
+LOADING = re.compile(r"[A-Za-z_0-9]*(?:ENV|PRELOAD|PATH|OPT|OPTIONS|STARTUP|EDITOR|PAGER)=")
+PLAIN_FLAGS = frozenset(("-I", "-B", "-u", "-S", "-s", "-E", "-q", "-O", "-OO", "-P"))
+# How awk and sed are told to take their program from a file, combined flags too.
+PROGRAM_FILE = dict.fromkeys(("awk", "gawk", "mawk"), re.compile(r"-[fEil]|--(?:f|e|i|l|so)")) | {
+    "sed": re.compile(r"-[nrsuzE]*f|--f")
+}
 READERS = frozenset([
     "[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cksum", "cmp", "column",
     "comm", "cp", "cut", "date", "dd", "df", "diff", "dirname", "du", "echo", "egrep", "env",
@@ -43,10 +52,14 @@ READERS = frozenset([
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A program that was started: its file, and its arguments with its own name first."""
+    """A program that was started: its file, and its arguments with its own name first.
+
+    ``whole`` is false when the arguments were too long to be recorded as they were.
+    """
 
     exe: str
     argv: tuple[str, ...]
+    whole: bool = True
 
 
 def runs_work(execution: Execution) -> bool:
@@ -59,25 +72,39 @@ def runs_work(execution: Execution) -> bool:
     name = posixpath.basename(execution.exe)
     if not execution.exe.startswith((*SYSTEM, f"{sys.base_prefix}/")):
         return not execution.exe.startswith(TEAM)
-    arguments = execution.argv[1:]
+    told = _told_what_to_run(name)
+    if told is None:
+        return name not in READERS
+    return not execution.whole or told(execution.argv[1:])
+
+
+def _told_what_to_run(name: str) -> Callable[[Sequence[str]], bool] | None:
+    """For a program that runs what its arguments say: whether that may be the work."""
     if name in SHELLS:
-        return not _innocent_shell(arguments)
+        return lambda arguments: not _innocent_shell(arguments)
     if INTERPRETER.match(name):
-        return not _own_script(arguments)
-    if name in ("awk", "gawk", "mawk", "sed"):
-        return any(a in ("-f", "--file") or a.startswith("--file=") for a in arguments)
-    return name not in READERS
+        return lambda arguments: not _own_script(arguments)
+    if name in PROGRAM_FILE:
+        return lambda arguments: any(map(PROGRAM_FILE[name].match, arguments))
+    if name == "env":
+        return lambda arguments: any(map(_env_loads, arguments))
+    return None
 
 
 def _own_script(arguments: Sequence[str]) -> bool:
-    """Whether an interpreter was given a script file of the team's."""
+    """Whether an interpreter was given a script file of the team's, and nothing before it
+    that could load anything else."""
     for argument in arguments:
         if argument.startswith("-"):
-            if argument in ("-m", "-c", "-e", "-", "-r", "-p"):
+            if argument not in PLAIN_FLAGS:
                 return False
             continue
         return posixpath.normpath(argument).startswith(TEAM)
     return False
+
+
+def _env_loads(argument: str) -> bool:
+    return argument.startswith(("-S", "--s")) or bool(LOADING.match(argument))
 
 
 def _innocent_shell(arguments: Sequence[str]) -> bool:
@@ -86,10 +113,40 @@ def _innocent_shell(arguments: Sequence[str]) -> bool:
         if argument.startswith(("-", "+")):
             if "c" in argument[1:] and not argument.startswith("--"):
                 words = arguments[index + 1 : index + 2]
-                return bool(words) and not SOURCING.search(words[0])
+                return bool(words) and _only_starts_programs(words[0])
             continue
         return posixpath.normpath(argument).startswith(TEAM)
     return False
+
+
+def _only_starts_programs(text: str) -> bool:
+    """Whether every command of a shell's words is a program by its plain name.
+
+    What cannot be read so, such as a name that is quoted or made from a
+    variable, is taken for the worst.
+    """
+    try:
+        lexer = shlex.shlex(text, posix=False, punctuation_chars=";&|()\n")
+        lexer.whitespace = " \t\r"
+        lexer.commenters = ""
+        words = list(lexer)
+    except ValueError:
+        return False
+    substitutes = "$(" in text or "`" in text
+    first = True
+    for word in words:
+        if set(word) <= SEPARATORS or (first and word in KEYWORDS):
+            first = True
+        elif first and ASSIGNMENT.match(word):
+            if LOADING.match(word):
+                return False
+        elif first:
+            name = posixpath.basename(word)
+            loads = name in SHELLS or name in PROGRAM_FILE or bool(INTERPRETER.match(name))
+            if not LITERAL.match(word) or name in HIDING or (substitutes and loads):
+                return False
+            first = False
+    return True
 
 
 def claim_seen(claim: str, executions: Iterable[Sequence[str]]) -> bool:

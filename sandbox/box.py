@@ -7,7 +7,9 @@ probe confirm from inside that the wall stands, and only then hands it out.
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -20,7 +22,7 @@ from rolewall.sandbox.channel import Channel
 from rolewall.sandbox.environment import box_environment
 from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.probe import probe, untouched
-from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen
+from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen, Output
 from rolewall.sandbox.relay import Relay, relay_listens
 from rolewall.sandbox.running import (
     KILL_SECONDS,
@@ -63,6 +65,8 @@ class Box:
         self._relay: Relay | None = None
         self._watch: Watch | None = None
         self._disk: DiskWatch | None = None
+        self._starved = False
+        self._interrupted = False
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -160,8 +164,17 @@ class Box:
             output_limit=output_limit,
             streams=streams or Streams(),
         )
-        with guarded("run a command in a box"):
-            return self._run(command)
+        if self._starved:
+            return _out_of_memory(command, time.time())
+        started = time.time()
+        try:
+            with guarded("run a command in a box"):
+                return self._run(command)
+        except BoxError:
+            self._starved = not self._interrupted and self._launched.starved()
+            if not self._starved:
+                raise
+            return _out_of_memory(command, started)
 
     def _run(self, command: Command) -> Completed:
         disk, limits = self._disk, self._launched.rlimits
@@ -185,6 +198,8 @@ class Box:
         Raises:
             BoxError: something survived, or the box itself broke.
         """
+        if self._starved:
+            return 0
         with guarded("end what runs in a box"):
             return self._channel.kill_all(KILL_SECONDS)
 
@@ -202,6 +217,7 @@ class Box:
 
     def interrupt(self) -> None:
         """End the box from another thread: whoever waits on it gets a BoxError."""
+        self._interrupted = True
         with suppress(OSError):
             self._launched.control.shutdown(socket.SHUT_RDWR)
 
@@ -228,6 +244,13 @@ class Box:
             self._channel.quit()
         with suppress(TapError):
             self.finish()
+
+
+def _out_of_memory(command: Command, started: float) -> Completed:
+    """A command whose box the kernel ended at its memory limit: the role's own doing."""
+    nothing = Output(b"", 0, truncated=False)
+    code = 128 + signal.SIGKILL
+    return Completed(command.argv, code, nothing, nothing, started, time.time(), out_of_memory=True)
 
 
 def interrupt_all() -> None:

@@ -114,7 +114,9 @@ class Completed:
     for crossings spent). ``disk_full`` says that the box's shared zones grew by
     more than ``Limits.disk_mb``: the harness ended the command, unless it had
     just ended by itself. ``absent`` says that there is no such program, or that it
-    cannot be executed: nothing has run. ``started`` and ``ended`` are seconds since the epoch.
+    cannot be executed: nothing has run. ``out_of_memory`` says that the kernel ended
+    the whole box at its memory limit; no output is kept then. ``started`` and
+    ``ended`` are seconds since the epoch.
     """
 
     argv: tuple[str, ...]
@@ -127,6 +129,7 @@ class Completed:
     violation: bool = False
     disk_full: bool = False
     absent: bool = False
+    out_of_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,9 @@ class Launched(Protocol):
     def admit(self, pid: int) -> None:
         """Called once with init's pid (in the harness's pid namespace), before any
         command runs: the place to put it under limits."""
+
+    def starved(self) -> bool:
+        """Whether the kernel has killed something in the box at its memory limit."""
 
     def complaint(self) -> str:
         """Why the box broke, in the backend's words; empty when it has none."""

@@ -150,7 +150,9 @@ class Studio:
             target.write_text(text)
         return root
 
-    def team(self, *, rounds: int = 1, replan: bool = False, **roles: object) -> Path:
+    def team(
+        self, *, rounds: int = 1, replan: bool = False, memory_mb: int = 512, **roles: object
+    ) -> Path:
         """A team of scripts: a role's value is the script's content, or for a list a command."""
         root = self.path / f"team-{len(list(self.path.iterdir()))}"
         root.mkdir()
@@ -163,7 +165,7 @@ class Studio:
             agents[role] = {"agent": {"script": f"{role}.yaml"}}
         team = {
             "team": "test-team",
-            "limits": {"phase_seconds": 60, "memory_mb": 512, "pids": 64},
+            "limits": {"phase_seconds": 60, "memory_mb": memory_mb, "pids": 64},
             "rounds": rounds,
             "replan": replan,
             "roles": agents,

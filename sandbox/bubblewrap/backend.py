@@ -137,6 +137,9 @@ class BubblewrapBox:
         if self._group:
             self._group.admit(pid)
 
+    def starved(self) -> bool:
+        return self._group is not None and self._group.starved()
+
     def complaint(self) -> str:
         """What bubblewrap said on standard error, once it has ended."""
         stream: IO[bytes] | None = self._process.stderr

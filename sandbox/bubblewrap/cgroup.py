@@ -7,6 +7,7 @@ made, the backend falls back to per-process limits and says so in its facts.
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = ["ControlGroup", "clean_groups"]
 
 ROOT = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
+OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.M)
 
 
 class ControlGroup:
@@ -59,6 +61,15 @@ class ControlGroup:
                 raise BoxError(
                     f"a box cannot be put under its limits: {error.strerror}", place=str(directory)
                 ) from error
+
+    def starved(self) -> bool:
+        """Whether the kernel has killed something of the group at its memory limit."""
+        counts = []
+        for directory in self._directories:
+            for name in ("memory.events", "memory.oom_control"):
+                with suppress(OSError):
+                    counts += OOM_KILL.findall((directory / name).read_text("ascii"))
+        return any(int(count) for count in counts)
 
     def remove(self) -> None:
         """Remove the group, waiting a moment for the kernel to reap its processes."""

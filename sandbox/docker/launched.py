@@ -57,6 +57,10 @@ class DockerBox:
             raise BoxError("init is not in the container that was started", got=f"pid {pid}")
         self._limits.update(check_limits(groups, self._plan.spec))
 
+    def starved(self) -> bool:
+        """The engine removes the group with the container: it cannot be asked afterwards."""
+        return False
+
     def complaint(self) -> str:
         """The engine keeps no output of a box: there is nothing to add."""
         return ""

@@ -35,6 +35,8 @@ def contradictions(record: EpisodeRecord) -> Iterator[str]:
         yield from _changes(phase)
     if record.status == "complete":
         yield from _ledger(record)
+        if absent := {"task", "team", "code"} - record.digests.keys():
+            yield f"its digests lack {', '.join(sorted(absent))}"
 
 
 def _headline(record: EpisodeRecord) -> Iterator[str]:

@@ -85,7 +85,8 @@ def make_plan(
     ]
     index, count = shard
     mine = tuple(episodes[index - 1 :: count])
-    return Plan(team, backend, mine, _info(team, tasks, conditions, backend, mine, trials, seed))
+    info = _info(team, tasks, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
+    return Plan(team, backend, mine, info)
 
 
 def _episode(
@@ -143,8 +144,10 @@ def _info(
     conditions: Sequence[str],
     backend: Backend,
     episodes: Sequence[Episode],
+    *,
     trials: int,
     seed: int,
+    shard: tuple[int, int],
 ) -> RunInfo:
     limits = {name: getattr(team.limits, name) for name in team.limits.__dataclass_fields__}
     return RunInfo(
@@ -163,6 +166,7 @@ def _info(
         planned=len(episodes),
         seed=seed,
         keys=tuple(e.key for e in episodes),
+        shard=shard,
     )
 
 

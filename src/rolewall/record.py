@@ -111,7 +111,7 @@ class PhaseRecord(_Strict):
     round: Annotated[int, Field(ge=1)]
     started: Moment
     ended: Moment
-    outcome: Literal["done", "blocked", "failed", "timeout", "violation", "disk"]
+    outcome: Literal["done", "blocked", "failed", "timeout", "violation", "disk", "memory"]
     returncode: int | None
     box: dict[str, Any] = Field(default_factory=dict)  # uids, limits and mechanism, probe result
     attempts: AttemptCounts = AttemptCounts()

@@ -68,11 +68,16 @@ class RunInfo(BaseModel):
     planned: int = Field(ge=0)
     seed: int
     keys: tuple[str, ...] = ()
+    shard: tuple[int, int] = (1, 1)
 
     @model_validator(mode="after")
     def _keys_are_the_planned_ones(self) -> RunInfo:
         if self.keys and len(set(self.keys)) != self.planned:
             raise ValueError(f"{len(set(self.keys))} keys for {self.planned} planned episodes")
+        index, count = self.shard
+        grid = range(len(self.tasks) * len(self.conditions) * self.trials)
+        if self.keys and len(grid[index - 1 :: count]) != self.planned:
+            raise ValueError(f"{self.planned} episodes planned of a grid of {len(grid)}")
         return self
 
     def planned_for(self, condition: str) -> int | None:
@@ -161,6 +166,13 @@ def open_run(path: Path) -> Run:
         else:
             records.append(record)
     _refuse_repeats(records, path)
+    if len(records) > info.planned:
+        raise RecordError(
+            "more episodes than were planned",
+            place=str(path),
+            got=len(records),
+            expected=f"at most {info.planned}",
+        )
     records.sort(key=lambda r: (r.task, r.condition, r.trial))
     return Run(path, info, tuple(records), tuple(unfinished), tuple(stale))
 

@@ -35,7 +35,7 @@ __all__ = [
     "unfinished_phases",
 ]
 
-FAILURES = frozenset({"failed", "timeout", "violation", "disk"})
+FAILURES = frozenset({"failed", "timeout", "violation", "disk", "memory"})
 
 
 @dataclass(frozen=True)

@@ -191,3 +191,33 @@ def test_a_flood_of_files_leaves_a_record_that_can_be_read(
     run = episode.directory.parent.parent
     assert cli("audit", run).code == 0
     assert cli("show", run, "add-one").code == 0
+
+
+@pytest.mark.root
+def test_a_role_that_uses_up_its_memory_has_failed_and_made_no_error(
+    play: Play, studio: Studio
+) -> None:
+    """Files in memory are nobody's to kill: the kernel ends the box with its init."""
+    fill = "for d in /tmp /home /dev/shm; do head -c 200M /dev/zero > $d/x & done; wait; sleep 1"
+    team = studio.team(
+        executor={"steps": [{"run": fill}]}, verifier={"verdict": "reject"}, memory_mb=64
+    )
+    episode = play(team, studio.task())
+    assert (episode.record["status"], episode.record["grade"]) == ("complete", "fail")
+
+
+def test_a_check_with_too_many_arguments_is_refused_and_no_error(
+    play: Play, studio: Studio
+) -> None:
+    many = (
+        "import socket, struct\n"
+        "body = b'/workspace\\0' + b'70000\\0' + b'x\\0' * 70000\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect('\\0rolewall-check')\n"
+        "s.sendall(struct.pack('<I', len(body)) + body); print(s.recv(200))\n"
+    )
+    run = f"cat > /tmp/m.py <<'END'\n{many}END\npython3 /tmp/m.py"
+    episode = play(
+        studio.team(verifier={"steps": [{"run": run}], "verdict": "reject"}), studio.task()
+    )
+    said = (episode.directory / "transcripts" / "01-verifier.jsonl").read_text()
+    assert "too many arguments" in said and episode.record["status"] == "complete"

@@ -36,9 +36,22 @@ def test_unfinished_and_stale_episodes_are_no_records(builder: Any) -> None:
     kept = builder.add(task="a").name
     stale = builder.add(task="b").name
     (builder.path / "episodes" / "half").mkdir()
-    run = open_run(builder.finish(planned=1, keys=[kept]))
+    run = open_run(builder.finish(planned=1, keys=[kept], shard=(1, 2)))
     assert [r.key for r in run.records] == [kept]
     assert (run.unfinished, run.stale) == (("half",), (stale,))
+
+
+def test_an_episode_cannot_be_dropped_from_the_plan(builder: Any) -> None:
+    kept = builder.add(task="a").name
+    builder.add(task="b")
+    path = builder.finish()
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**info, "planned": 1, "keys": [kept]}))
+    with pytest.raises(RecordError, match="of a grid of 2"):
+        open_run(path)
+    (path / "run.json").write_text(json.dumps({**info, "planned": 1, "keys": []}))
+    with pytest.raises(RecordError, match="more episodes than were planned"):
+        open_run(path)
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:

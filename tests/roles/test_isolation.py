@@ -21,6 +21,23 @@ WORK = [
     ("/usr/bin/bash", ["bash", "-c", "BASH_ENV=x.sh bash -c true"]),
     ("/usr/bin/bash", ["bash", "-c", "LD_PRELOAD=./x.so cat y"]),
     ("/usr/bin/dash", ["sh", "-c"]),
+    ("/usr/bin/dash", ["sh", "-c", "\\. ./b.sh"]),
+    ("/usr/bin/dash", ["sh", "-c", '"eval" "$(cat b.sh)"']),
+    ("/usr/bin/dash", ["sh", "-c", "c=.; $c ./b.sh"]),
+    ("/usr/bin/dash", ["sh", "-c", 'trap "$(cat b.sh)" EXIT']),
+    ("/usr/bin/dash", ["sh", "-c", "alias x=.\nx ./b.sh"]),
+    ("/usr/bin/dash", ["sh", "-c", "true && command . ./b.sh"]),
+    ("/usr/bin/dash", ["sh", "-c", 'sh -c "$(cat b.sh)"']),
+    ("/usr/bin/dash", ["sh", "-c", 'awk "$(cat t.awk)"']),
+    ("/usr/bin/dash", ["sh", "-c", "if true; then . ./b.sh; fi"]),
+    ("/usr/bin/env", ["env", "-S", "BASH_ENV=/workspace/b.sh bash -c true"]),
+    ("/usr/bin/env", ["env", "PYTHONPATH=/workspace", "true"]),
+    ("/usr/bin/mawk", ["awk", "-ft.awk"]),
+    ("/usr/bin/sed", ["sed", "-nf", "t.sed"]),
+    ("/usr/bin/sed", ["sed", "--fil=t.sed"]),
+    ("/usr/bin/gawk", ["gawk", "-E", "t.awk"]),
+    (PYTHON, ["python3", "-mpytest", "/rolewall/agents/x.py"]),
+    (PYTHON, ["python3", "-Ic", "import app", "/rolewall/agents/x.py"]),
     (PYTHON, ["python3", "app.py"]),
     (PYTHON, ["python3", "-m", "pytest"]),
     (PYTHON, ["python3", "-c", "import app"]),
@@ -52,6 +69,14 @@ INNOCENT = [
     ("/usr/bin/git", ["git", "diff"]),
     ("/usr/lib/git-core/git", ["git", "log"]),
     ("/usr/bin/sed", ["sed", "-i", "s/a/b/", "app.py"]),
+    ("/usr/bin/sed", ["sed", "-n", "-e", "1,5p", "app.py"]),
+    ("/usr/bin/mawk", ["awk", "-F,", "{print $1}", "data.csv"]),
+    ("/usr/bin/env", ["env", "LC_ALL=C", "sort", "x"]),
+    (
+        "/usr/bin/dash",
+        ["sh", "-c", "LC_ALL=C sort x | head -3 > /tmp/y; test -s /tmp/y && [ 1 = 1 ]"],
+    ),
+    ("/usr/bin/dash", ["sh", "-c", 'echo "$(wc -l < x)"; for f in a b; do cat "$f"; done']),
     ("/usr/bin/grep", ["grep", "-rn", "x", "/workspace"]),
 ]
 
@@ -81,3 +106,9 @@ def test_has_not_run_the_work(exe: str, argv: list[str]) -> None:
 )
 def test_claims_are_seen_only_as_what_was_executed(claim: str, argv: list[str], seen: bool) -> None:
     assert claim_seen(claim, [argv]) is seen
+
+
+@pytest.mark.parametrize("exe", ["/usr/bin/dash", PYTHON, "/usr/bin/mawk"])
+def test_arguments_that_were_cut_are_not_trusted(exe: str) -> None:
+    argv = ("x", "-c", "true") if exe.endswith("dash") else ("x", "/rolewall/agents/x.py")
+    assert runs_work(Execution(exe, argv, whole=False))

@@ -34,7 +34,8 @@ def read_seen(ledger: Path, phase: int, role: str) -> Seen:
             if line["type"] == "attempt":
                 attempts.append(Attempt.from_line(line))
             elif line["type"] == "exec":
-                executions.append(Execution(line["exe"], tuple(line["argv"])))
+                argv = tuple(line["argv"])
+                executions.append(Execution(line["exe"], argv, line["argv_whole"]))
     except RecordError as error:
         raise TapError(f"the ledger cannot be read back: {error}") from error
     return Seen(tuple(attempts), tuple(executions))
