@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,8 @@ from rolewall.errors import TaskError
 from rolewall.graders import GraderSpec
 from rolewall.policies import HostPort
 
-__all__ = ["TASK_ID", "GraderFile", "Task", "checked_entries", "fingerprint", "read_text"]
+__all__ = ["GraderFile", "Task", "checked_entries", "fingerprint", "read_text"]
 
-TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _MAX_FILE = 1 << 30
 
 
