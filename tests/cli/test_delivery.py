@@ -46,6 +46,7 @@ def record(task: str, verdict: str = "reject") -> EpisodeRecord:
             "status": "complete", "verdict": verdict, "grade": "fail", "trust": "outside",
             "phases": [phase], "verdicts": [row], "attempts": {"verifier": {}},
             "ledger_head": head, "ledger_lines": 1,
+            "digests": {"team": "t", "code": "c", "task": task},
         }
     )  # fmt: skip
 
