@@ -11,15 +11,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rolewall.errors
 from rolewall.errors import RolewallError
 from rolewall.sandbox import Backend, find_backend
+from rolewall.sandbox.docker.engine import engine_address
 
 REQUIRED = set(filter(None, os.environ.get("ROLEWALL_TEST_REQUIRE", "").split(",")))
 
@@ -121,6 +125,114 @@ def cli(tmp_path: Path) -> Cli:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+ORDINARY = 64101
+"""The uid and gid of the user who is not root, in tests that root runs."""
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who uses ``rolewall`` on this machine.
+
+    ``home`` is a directory that belongs to the user, who can reach it from everywhere.
+    """
+
+    name: str
+    uid: int
+    home: Path
+    command: tuple[str, ...]
+    env: dict[str, str]
+    groups: tuple[int, ...]
+
+    def process(self, argv: tuple[object, ...], **more: Any) -> subprocess.Popen[str]:
+        """Start Python with ``argv`` as this user, who has nothing but what is said here."""
+        who = {"user": self.uid, "group": self.uid, "extra_groups": self.groups}
+        return subprocess.Popen(
+            [*self.command, *map(str, argv)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="surrogateescape",
+            cwd=self.home,
+            env=self.env,
+            **(who if os.geteuid() == 0 and self.uid != 0 else {}),
+            **more,
+        )
+
+    def python(self, *argv: object) -> Ran:
+        """Run Python to its end."""
+        with self.process(argv) as process:
+            try:
+                out, err = process.communicate(timeout=300)
+            except BaseException:
+                process.kill()
+                raise
+        return Ran(process.returncode, out, err)
+
+    def cli(self, *arguments: object) -> Ran:
+        """Run the command line, as ``cli`` does."""
+        return self.python("-m", "rolewall", *arguments)
+
+    def directory(self, name: str) -> Path:
+        """A new directory of the user's."""
+        path = self.home / name
+        path.mkdir()
+        return self.give(path)
+
+    def give(self, path: Path) -> Path:
+        """Make ``path``, and all below it, the user's."""
+        for below in (path, *path.rglob("*")):
+            os.chown(below, self.uid, self.uid, follow_symlinks=False)
+        return path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> User:
+    """Whoever runs the tests; root, where a test bears that mark."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return User("root", os.geteuid(), home, (sys.executable,), dict(os.environ), ())
+
+
+@pytest.fixture
+def ordinary() -> Iterator[User]:
+    """A user who is not root and may use the Docker engine. Needs the mark ``root``."""
+    groups: list[int] = []
+    with suppress(OSError):
+        groups = [os.stat(engine_address().removeprefix("unix://")).st_gid]
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    packages.append(str(Path(rolewall.errors.__file__).parents[1]))
+    with tempfile.TemporaryDirectory(prefix="rolewall-test-") as name:
+        os.chown(name, ORDINARY, ORDINARY)
+        env = {
+            "HOME": name,
+            "XDG_RUNTIME_DIR": name,
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": ":".join(packages),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        for python in (sys.executable, "/usr/bin/python3"):
+            user = User("ordinary", ORDINARY, Path(name), (python,), env, tuple(groups))
+            with suppress(OSError):
+                if user.python("-c", "import rolewall.sandbox").code == 0:
+                    yield user
+                    return
+    pytest.skip("rolewall and its Python lie where no other user can read them")
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("root", marks=pytest.mark.root),
+        pytest.param("ordinary", marks=pytest.mark.root),
+    ]
+)
+def user(request: pytest.FixtureRequest) -> User:
+    """Root and an ordinary user in turn."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, User)
+    return found
 
 
 @dataclass

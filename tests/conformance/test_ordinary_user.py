@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-import rolewall.errors
 from rolewall.sandbox import Backend
-from rolewall.sandbox.docker.engine import engine_address
+
+if TYPE_CHECKING:
+    from conftest import Ran, User
 
 pytestmark = pytest.mark.root
-
-USER = 64101
-Ordinary = Callable[..., subprocess.CompletedProcess[str]]
 
 BOX = """
 import json, os, sys
@@ -42,75 +33,26 @@ print(json.dumps([bad, good, uid.strip(), killed, box.facts["distinct_uids"]]))
 """
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A directory of the ordinary user's, which that user can reach."""
-    with tempfile.TemporaryDirectory() as name:
-        os.chown(name, USER, USER)
-        yield Path(name)
-
-
-@pytest.fixture
-def ordinary(home: Path) -> Ordinary:
-    """Run Python as a user who may use the engine, and has nothing more."""
-    groups = []
-    with suppress(OSError):
-        groups = [os.stat(engine_address().removeprefix("unix://")).st_gid]
-    packages = [path for path in sys.path if path.endswith("site-packages")]
-    packages.append(str(Path(rolewall.errors.__file__).parents[1]))
-    environ = {
-        "HOME": str(home),
-        "XDG_RUNTIME_DIR": str(home),
-        "PATH": "/usr/bin:/bin",
-        "PYTHONPATH": ":".join(packages),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-    def run(python: str, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [python, "-c", script, *arguments],
-            cwd=home,
-            env=environ,
-            user=USER,
-            group=USER,
-            extra_groups=groups,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    for python in (sys.executable, "/usr/bin/python3"):
-        with suppress(OSError):
-            if run(python, "import rolewall.sandbox").returncode == 0:
-                return lambda script, *arguments: run(python, script, *arguments)
-    pytest.skip("rolewall and its Python lie where no other user can read them")
-
-
-def result(done: subprocess.CompletedProcess[str]) -> list[object]:
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+def result(done: Ran) -> list[object]:
+    assert done.code == 0, done.err
+    found = done.json
     assert isinstance(found, list)
     return found
 
 
-def test_the_wall_is_the_same(backend: Backend, ordinary: Ordinary, home: Path) -> None:
-    write = home / "write"
-    write.mkdir()
-    os.chown(write, USER, USER)
-    bad, good, uid, killed, distinct = result(ordinary(BOX, backend.name, str(write)))
-    assert (bad, good, uid) == (1, 0, str(USER))
+def test_the_wall_is_the_same(backend: Backend, ordinary: User) -> None:
+    write = ordinary.directory("write")
+    bad, good, uid, killed, distinct = result(ordinary.python("-c", BOX, backend.name, str(write)))
+    assert (bad, good, uid) == (1, 0, str(ordinary.uid))
     assert killed != 0
     assert distinct is (backend.name == "docker")
 
 
-def test_a_zone_may_belong_to_somebody_else(
-    backend: Backend, ordinary: Ordinary, home: Path
-) -> None:
-    write = home / "shared"
+def test_a_zone_may_belong_to_somebody_else(backend: Backend, ordinary: User) -> None:
+    write = ordinary.home / "shared"
     write.mkdir()
     write.chmod(0o777)
     assert write.stat().st_uid == 0
-    bad, good, *_ = result(ordinary(BOX, backend.name, str(write)))
+    bad, good, *_ = result(ordinary.python("-c", BOX, backend.name, str(write)))
     assert (bad, good) == (1, 0)
-    assert (write / "new").stat().st_uid == USER
+    assert (write / "new").stat().st_uid == ordinary.uid
