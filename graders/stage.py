@@ -12,6 +12,7 @@ from pathlib import Path
 from rolewall.errors import BoxError, StorageError, TaskError
 from rolewall.graders.links import remove_leading_out
 from rolewall.graders.protocol import GradeTask, Submitted
+from rolewall.policies import escape, shorten
 from rolewall.sandbox import copy_tree, reopen, walk
 
 __all__ = ["Room", "make_room"]
@@ -23,7 +24,7 @@ class Room:
 
     ``work`` and ``reports`` are writable in the box, all else is read-only.
     ``report`` is the executor's report, or None. ``removed_links`` are paths
-    of the work that led out of it. ``digest`` is of the hidden tests;
+    of the work that led out of it, escaped. ``digest`` is of the hidden tests;
     ``copies`` is where copies of the work for ``rolewall-check`` go.
     """
 
@@ -66,7 +67,7 @@ def make_room(
         (made["brief"] / "brief.md").write_text(task.brief, encoding="utf-8")
         for name, source in into_reports.items():
             _copy_one(made["grader"] / source, made["reports"] / name)
-        links = remove_leading_out(given.work)
+        links = [shorten(escape(path)) for path in remove_leading_out(given.work)]
         made["submission"] = given.submission or made["submission"]
         digest = _digest(made["grader"])
     except OSError as error:

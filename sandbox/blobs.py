@@ -2,8 +2,9 @@
 
 Objects are written and read directly, without filters, attributes, hooks or
 any git command. Content passes through in chunks; only files of up to
-``_WHOLE`` bytes are held in memory whole. Objects stay loose: git may read
-the repository, nothing ever repacks it.
+``WHOLE`` bytes are held in memory whole. What is kept one by one becomes a
+loose object each; see ``batch`` for many. Git may read the repository, nothing
+ever repacks it.
 """
 
 from __future__ import annotations
@@ -12,89 +13,63 @@ import ctypes
 import hashlib
 import io
 import os
+import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from gitdb import IStream, LooseObjectDB, OStream
+from gitdb import IStream, LooseObjectDB
 from gitdb.exc import BadObject
-from gitdb.pack import PackEntity
 
 from rolewall.errors import StorageError
 from rolewall.sandbox.beneath import make_directory, storage
 from rolewall.sandbox.content import Changed, read_exactly
+from rolewall.sandbox.objects import Collision, HashingStream, Stored, object_head, object_id
+from rolewall.sandbox.packs import Packs
+from rolewall.sandbox.packwriter import WHOLE, PackWriter
 
-__all__ = ["BlobStore", "Collision", "Stored", "object_id"]
+__all__ = ["STORE_LAYOUT", "BlobStore"]
 
-_WHOLE = 4 * 1024 * 1024
 _CHUNK = 1024 * 1024
-_DAMAGED = (OSError, BadObject, ValueError, AssertionError, zlib.error)
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A content in the store: SHA-256 in hex, git object id in hex, bytes."""
-
-    sha256: str
-    oid: str
-    size: int
-
-
-class Collision(StorageError):
-    """Two contents with one git id (SHA-1): the second is not kept.
-
-    Such a pair can be made on purpose, so a content is always checked by its
-    SHA-256.
-    """
-
-    def __init__(self, oid: str, sha256: str) -> None:
-        super().__init__("two contents with one git object id", got=oid)
-        self.sha256 = sha256
-
-
-def object_id(kind: bytes, data: bytes) -> str:
-    """The id that git gives to an object."""
-    return hashlib.sha1(_header(kind, len(data)) + data, usedforsecurity=False).hexdigest()
-
-
-def _header(kind: bytes, size: int) -> bytes:
-    return b"%b %d\0" % (kind, size)
+_SEEN_MOST = 4096
+_DAMAGED = (BadObject, ValueError, AssertionError, IndexError, zlib.error)
 
 
 class BlobStore:
     """Contents of files, and the trees made of them, of a whole run.
 
-    Safe for several threads and processes at once: an object is written to a
-    temporary file and renamed into place. All methods raise StorageError.
+    Safe for several threads and processes at once: what is written has its
+    name only when it is whole. All methods raise StorageError.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the repository at ``path``, making it if there is none."""
+    def __init__(self, path: Path, *, make: bool = True) -> None:
+        """Open the repository at ``path``; with ``make``, what is absent is made first."""
         self.path = path
         with storage(path):
-            _make_bare(path)
+            if make:
+                _make_bare(path)
+            self.packs = Packs(path / "objects" / "pack")
         self._objects = LooseObjectDB(os.fspath(path / "objects"))
-        self._seen: dict[str, str] = {}  # object id -> SHA-256, verified by this process
+        self._seen: dict[str, str] = {}  # object id -> SHA-256, of some that were verified
 
     def put(self, stream: BinaryIO, size: int) -> Stored:
         """Keep ``size`` bytes of ``stream``; Changed when it holds fewer."""
-        if size <= _WHOLE:
+        if size <= WHOLE:
             return self.put_bytes(self._whole(stream, size))
-        reader = _Hashing(stream, size)
+        reader = HashingStream(stream, size)
         with self._guard("a content cannot be kept"):
             oid: str = self._objects.store(IStream(b"blob", size, reader)).hexsha.decode()
         if reader.left:
             raise Changed(size - reader.left, size)
         stored = Stored(reader.sha256.hexdigest(), oid, size)
-        self._verify(stored)
+        self.holds(stored)
         return stored
 
     def put_file(self, fd: int, size: int) -> Stored:
         """Keep the content of an open file from its beginning."""
-        if size <= _WHOLE:
+        if size <= WHOLE:
             return self.put_bytes(read_exactly(fd, size))
         with open(fd, "rb", buffering=0, closefd=False) as stream:
             return self.put(stream, size)
@@ -102,10 +77,10 @@ class BlobStore:
     def put_bytes(self, data: bytes, kind: bytes = b"blob") -> Stored:
         """Keep a content, or another git object, that is in memory."""
         stored = Stored(hashlib.sha256(data).hexdigest(), object_id(kind, data), len(data))
-        if not self._has(stored.oid) or not self._verify(stored):
+        if not self.holds(stored):
             with self._guard("a content cannot be kept"):
                 self._objects.store(IStream(kind, len(data), io.BytesIO(data)))
-            self._seen[stored.oid] = stored.sha256
+            self._remember(stored)
         return stored
 
     def get(self, oid: str, sha256: str = "") -> bytes:
@@ -116,25 +91,27 @@ class BlobStore:
         """A content piece by piece; a mismatch raises after the last piece."""
         hasher = hashlib.sha256()
         with self._guard("a content cannot be read", oid):
-            stream = self._objects.stream(bytes.fromhex(oid))
-            left = int(stream.size)
-            while left > 0 and (piece := stream.read(min(_CHUNK, left))):
-                left -= len(piece)
+            _, size, pieces = self._open(oid)
+            for piece in pieces:
+                size -= len(piece)
                 hasher.update(piece)
                 yield piece
-        if left or (sha256 and hasher.hexdigest() != sha256):
+        if size or (sha256 and hasher.hexdigest() != sha256):
             raise StorageError("a stored content is damaged", place=f"{self.path}: {oid}")
 
     def write_pack(
         self, oids: Iterable[str], extra: dict[str, tuple[bytes, bytes]], pack: Path, index: Path
     ) -> None:
         """Write stored blobs and ``extra`` objects (id: kind, data) into one git pack."""
-        wanted = sorted(set(oids))
-        with storage(pack), open(pack, "xb") as file, open(index, "xb") as index_file:
-            writers: tuple[Callable[..., Any], Callable[..., Any]] = (file.write, index_file.write)
-            with self._guard("a pack cannot be written"):
-                objects = self._pack_objects(wanted, extra)
-                PackEntity.write_pack(objects, *writers, object_count=len(wanted) + len(extra))
+        guard = self._guard("a pack cannot be written")
+        with storage(pack), open(pack, "x+b", buffering=_CHUNK) as file, guard:
+            writer = PackWriter(file)
+            for oid, (kind, data) in sorted(extra.items()):
+                writer.add(bytes.fromhex(oid), kind, data)
+            for name in self.packs.copy(map(bytes.fromhex, sorted(set(oids))), writer):
+                kind, size, pieces = self._open(name.hex())
+                writer.add_chunks(name, kind, size, pieces)
+            index.write_bytes(writer.finish()[1])
 
     def flush(self) -> None:
         """Have everything written so far on the disk: to be called before a record counts."""
@@ -147,43 +124,72 @@ class BlobStore:
             finally:
                 os.close(fd)
 
-    def _pack_objects(
-        self, oids: list[str], extra: dict[str, tuple[bytes, bytes]]
-    ) -> Iterator[OStream]:
-        for oid, (kind, data) in sorted(extra.items()):
-            yield OStream(bytes.fromhex(oid), kind, len(data), io.BytesIO(data))
-        for oid in oids:
-            yield self._objects.stream(bytes.fromhex(oid))
+    def sweep(self) -> None:
+        """Remove what writers that were killed left unfinished; nobody may be writing."""
+        with storage(self.path):
+            for path in (self.path / "objects").glob("obj*"):
+                path.unlink()
 
-    def _has(self, oid: str) -> bool:
-        return oid in self._seen or (self.path / "objects" / oid[:2] / oid[2:]).exists()
+    def holds(self, stored: Stored) -> bool:
+        """Whether this very content stands in the store, whole, under its id.
 
-    def _verify(self, stored: Stored) -> bool:
-        """Whether the object that stands in the store under this id is this very content.
-
-        A damaged one, as a crash may leave it, is removed; raises Collision
-        for a sound one that differs.
+        A damaged one, as a crash may leave it, is none; raises Collision for
+        a sound one that differs.
         """
-        known = self._seen.get(stored.oid) or self._digest_of(stored.oid)
+        known = self._seen.get(stored.oid, "")
+        if not known:
+            if not self._has(stored.oid):
+                return False
+            known = self._digest_of(stored.oid)
         if known == stored.sha256:
-            self._seen[stored.oid] = known
+            self._remember(stored)
             return True
         if known:
             raise Collision(stored.oid, stored.sha256)
-        with storage(self.path):
-            (self.path / "objects" / stored.oid[:2] / stored.oid[2:]).unlink(missing_ok=True)
+        with storage(self.path), suppress(FileNotFoundError):
+            os.unlink(self._loose(stored.oid))
         return False
+
+    def _remember(self, stored: Stored) -> None:
+        if len(self._seen) >= _SEEN_MOST:
+            self._seen = {}
+        self._seen[stored.oid] = stored.sha256
+
+    def _loose(self, oid: str) -> str:
+        return f"{self.path}/objects/{oid[:2]}/{oid[2:]}"
+
+    def _has(self, oid: str) -> bool:
+        return _is_plain(self._loose(oid)) or self.packs.find(bytes.fromhex(oid)) is not None
+
+    def _open(self, oid: str) -> tuple[bytes, int, Iterable[bytes]]:
+        """Kind, size and pieces of an object.
+
+        A loose one comes first: it replaces a damaged one in a pack, which
+        cannot be taken out of it.
+        """
+        name = bytes.fromhex(oid)
+        if _is_plain(self._loose(oid)):
+            stream = self._objects.stream(name)
+            return stream.type, int(stream.size), _pieces(stream, int(stream.size))
+        found = self.packs.find(name)
+        if found is None:
+            self.packs.look()
+            found = self.packs.find(name)
+        if found is None:
+            raise BadObject(name)
+        kind, data = found[0].read(found[1])
+        return kind, len(data), (data,)
 
     def _digest_of(self, oid: str) -> str:
         """SHA-256 of a stored object's content, "" where it is not what its id says."""
         sha256 = hashlib.sha256()
         try:
-            stream = self._objects.stream(bytes.fromhex(oid))
-            sha1 = hashlib.sha1(_header(stream.type, stream.size), usedforsecurity=False)
-            while piece := stream.read(_CHUNK):
+            kind, size, pieces = self._open(oid)
+            sha1 = hashlib.sha1(object_head(kind, size), usedforsecurity=False)
+            for piece in pieces:
                 sha256.update(piece)
                 sha1.update(piece)
-        except _DAMAGED:
+        except (OSError, *_DAMAGED):
             return ""
         return sha256.hexdigest() if sha1.hexdigest() == oid else ""
 
@@ -202,30 +208,26 @@ class BlobStore:
         try:
             with storage(place):
                 yield
-        except (BadObject, ValueError, AssertionError, zlib.error) as error:
+        except _DAMAGED as error:
             raise StorageError(message, place=place) from error
 
 
-class _Hashing:
-    """A stream of at most ``left`` bytes, hashed as it is read."""
-
-    def __init__(self, stream: BinaryIO, left: int) -> None:
-        self._stream = stream
-        self.left = left
-        self.sha256 = hashlib.sha256()
-
-    def read(self, size: int) -> bytes:
-        """Exactly ``size`` bytes while there are as many: the writer takes less for the end."""
-        wanted = min(size, self.left)
-        data = self._stream.read(wanted)
-        while len(data) < wanted and (more := self._stream.read(wanted - len(data))):
-            data += more
-        self.left -= len(data)
-        self.sha256.update(data)
-        return data
+def _is_plain(path: str) -> bool:
+    """Whether a regular file is there: a FIFO in a stranger's run would be waited for."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
-_LAYOUT = {
+def _pieces(stream: BinaryIO, left: int) -> Iterator[bytes]:
+    while left > 0 and (piece := stream.read(min(_CHUNK, left))):
+        left -= len(piece)
+        yield piece
+
+
+# The files of a store that are no objects, to the byte.
+STORE_LAYOUT = {
     "HEAD": "ref: refs/heads/main\n",
     "config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
     "[gc]\n\tauto = 0\n",
@@ -236,6 +238,7 @@ def _make_bare(path: Path) -> None:
     make_directory(path)
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
         (path / name).mkdir(parents=True, exist_ok=True)
-    for name, text in _LAYOUT.items():
-        with suppress(FileExistsError), open(path / name, "x", encoding="ascii") as file:
-            file.write(text)
+    for name, text in STORE_LAYOUT.items():
+        # An empty one is what a crash left.
+        if not (path / name).exists() or not (path / name).stat().st_size:
+            (path / name).write_text(text, "ascii")

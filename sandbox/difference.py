@@ -9,7 +9,7 @@ from typing import Literal
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.names import escape, order
 
-__all__ = ["Difference", "diff"]
+__all__ = ["Difference", "aspects", "diff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +42,31 @@ def diff(before: Manifest, after: Manifest) -> list[Difference]:
     file is the same one with the same times.
     """
     found = list(_changes(before, after))
-    moved = {_parent(d.path) for d in found if d.path and _touches_parent(d)}
-    result = [
+    moved = {_parent(d.path) for d, _ in found if d.path and _touches_parent(d)}
+    return [
         Difference(d.path, d.change, d.what, derived=True)
-        if d.what == ("mtime",) and d.path in moved and after.by_path[d.path].kind == "dir"
+        if d.what == ("mtime",) and is_dir and d.path in moved
         else d
-        for d in found
+        for d, is_dir in found
     ]
-    return sorted(result, key=lambda d: order(d.path))
 
 
-def _changes(before: Manifest, after: Manifest) -> Iterator[Difference]:
-    for entry in before.entries:
-        now = after.by_path.get(entry.path)
-        if now is None:
-            yield Difference(entry.path, "deleted")
-        elif what := _what(entry, now):
-            yield Difference(entry.path, "modified", what)
-    for entry in after.entries:
-        if entry.path not in before.by_path:
-            yield Difference(entry.path, "created")
+def _changes(before: Manifest, after: Manifest) -> Iterator[tuple[Difference, bool]]:
+    """In order, each with whether it is about a directory."""
+    old, new = iter(before.entries), iter(after.entries)
+    was, now = next(old, None), next(new, None)
+    while was is not None or now is not None:
+        if was is not None and now is not None and was.path == now.path:
+            if was is not now and (what := aspects(was, now)):
+                yield Difference(now.path, "modified", what), now.kind == "dir"
+            was, now = next(old, None), next(new, None)
+        elif now is None or (was is not None and order(was.path) < order(now.path)):
+            assert was is not None
+            yield Difference(was.path, "deleted"), was.kind == "dir"
+            was = next(old, None)
+        else:
+            yield Difference(now.path, "created"), now.kind == "dir"
+            now = next(new, None)
 
 
 def _touches_parent(d: Difference) -> bool:
@@ -73,7 +78,8 @@ def _parent(path: bytes) -> bytes:
     return path.rpartition(b"/")[0]
 
 
-def _what(a: Entry, b: Entry) -> tuple[str, ...]:
+def aspects(a: Entry, b: Entry) -> tuple[str, ...]:
+    """In what two entries differ, apart from their paths: words of ``Difference.what``."""
     pairs = {
         "type": (a.kind, a.rdev) != (b.kind, b.rdev),
         "content": a.kind == b.kind == "file" and _content_differs(a, b),

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.sandbox.beneath import Location, directory, open_entry, opened, proc_path, storage
-from rolewall.sandbox.blobs import BlobStore, object_id
+from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.gittree import LeftOut, Tree, build_tree, commit
 from rolewall.sandbox.manifest import Entry, Manifest, is_git
+from rolewall.sandbox.objects import object_id
 from rolewall.sandbox.remove import remove_beneath
 from rolewall.sandbox.snapshot import take
 
@@ -46,6 +47,7 @@ _CONFIG = """[core]
 _ATTRIBUTES = b"* -text !eol !crlf !ident !filter !working-tree-encoding\n"
 _SPECIAL = frozenset(b"\\*?[#! \t")
 _PATH_MAX = 4000
+_BUFFER = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def restore_git(workspace: Location, aside: Path) -> None:
 
 
 def _has_git(manifest: Manifest) -> bool:
-    return b".git" in manifest.by_path
+    return any(entry.path == b".git" for entry in manifest.entries)
 
 
 def _move(source: int, name: bytes, target: int, new_name: bytes) -> None:
@@ -205,9 +207,18 @@ def _build(
 def _write_index(path: Path, tree: Tree) -> None:
     """An index, version 2, that holds of each file's state what ``checkStat = minimal`` reads."""
     entries = sorted(tree.files, key=lambda file: file[2].path)
-    data = b"DIRC" + struct.pack(">LL", 2, len(entries))
-    data += b"".join(_index_entry(mode, oid, entry) for mode, oid, entry in entries)
-    path.write_bytes(data + hashlib.sha1(data, usedforsecurity=False).digest())
+    hasher = hashlib.sha1(usedforsecurity=False)
+    with open(path, "wb", buffering=_BUFFER) as file:
+        for piece in _index_pieces(entries):
+            hasher.update(piece)
+            file.write(piece)
+        file.write(hasher.digest())
+
+
+def _index_pieces(entries: Sequence[tuple[int, str, Entry]]) -> Iterator[bytes]:
+    yield b"DIRC" + struct.pack(">LL", 2, len(entries))
+    for mode, oid, entry in entries:
+        yield _index_entry(mode, oid, entry)
 
 
 def _index_entry(mode: int, oid: str, entry: Entry) -> bytes:

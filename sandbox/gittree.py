@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rolewall.sandbox.blobs import BlobStore, object_id
+from rolewall.sandbox.batch import batch
+from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.names import escape
+from rolewall.sandbox.objects import object_id
 
 __all__ = ["LeftOut", "Tree", "build_tree", "commit", "write_tree"]
 
@@ -24,10 +26,18 @@ _AUTHOR = "rolewall <rolewall@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry that could not be carried over, and why."""
+    """An entry that could not be carried over, and why.
+
+    Attributes:
+        path: relative to what was carried over.
+        why: its kind, or what its manifest's note says.
+        lost: whether a content, or what a directory holds, is missing for it:
+            what was carried over is then not the whole.
+    """
 
     path: bytes
     why: str
+    lost: bool = False
 
     @property
     def name(self) -> str:
@@ -129,6 +139,7 @@ def commit(tree: str, parent: str | None, message: str) -> bytes:
 def write_tree(store: BlobStore, manifest: Manifest) -> Tree:
     """Put the git tree of a manifest taken with ``store`` into the store itself."""
     tree = build_tree(manifest)
-    for kind, data in tree.objects.values():
-        store.put_bytes(data, kind)
+    with batch(store) as kept:
+        for kind, data in tree.objects.values():
+            kept.put_bytes(data, kind)
     return tree

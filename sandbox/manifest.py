@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
 from rolewall.sandbox.beneath import storage
 from rolewall.sandbox.names import escape, order
 
-__all__ = ["Entry", "Manifest", "Stamp", "is_git"]
+__all__ = ["Entry", "Follower", "Manifest", "Stamp", "is_git"]
 
 VERSION = 1
+_BUFFER = 1024 * 1024
+_HEX = re.compile(r"(?:[a-z0-9]+:)?[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,32 @@ class Entry:
         return value if scheme == "sha256" else ""
 
 
+class Follower:
+    """Entries in their order, looked up by paths that are asked for in that order too.
+
+    A dictionary of a million paths would cost more than the entries' own list.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._next = 0
+
+    def at(self, path: bytes) -> Entry | None:
+        """The entry of ``path``; asking for the same one again is no step back."""
+        place, wanted = self._next, None
+        while place < len(self._entries):
+            entry = self._entries[place]
+            if entry.path == path:
+                self._next = place
+                return entry
+            wanted = wanted or order(path)
+            if order(entry.path) > wanted:
+                break
+            place += 1
+        self._next = place
+        return None
+
+
 @dataclass(frozen=True)
 class Manifest:
     """All entries of a zone, each directory directly before what it holds."""
@@ -139,7 +170,9 @@ class Manifest:
     def with_git_of(self, other: Manifest) -> Manifest:
         """The same with ``other``'s ``.git`` in the place of its own."""
         kept = [e for e in self.entries if not is_git(e.path)]
-        return Manifest(sorted_entries(kept + [e for e in other.entries if is_git(e.path)]))
+        place = bisect_left(kept, [b".git"], key=lambda entry: order(entry.path))
+        theirs = [e for e in other.entries if is_git(e.path)]
+        return Manifest((*kept[:place], *theirs, *kept[place:]))
 
     def without(self, unwanted: Callable[[str], bool]) -> Manifest:
         """The same without the entries whose ``name`` is unwanted, and what lies below them."""
@@ -156,13 +189,16 @@ class Manifest:
         """The canonical JSON Lines form: a header, then one object an entry."""
         yield _json({"entries": len(self.entries), "rolewall_manifest": VERSION})
         for entry in self.entries:
-            yield _json(_record(entry))
+            yield _plain_line(entry) if _is_plain(entry) else _json(_record(entry))
 
     def dump(self, path: Path) -> str:
         """Write to a new or existing file; returns ``digest``. Raises StorageError."""
-        with storage(path), open(path, "wb") as file:
-            file.writelines(self.lines())
-        return self.digest
+        hasher = hashlib.sha256()
+        with storage(path), open(path, "wb", buffering=_BUFFER) as file:
+            for line in self.lines():
+                hasher.update(line)
+                file.write(line)
+        return hasher.hexdigest()
 
 
 def is_git(path: bytes) -> bool:
@@ -170,13 +206,30 @@ def is_git(path: bytes) -> bool:
     return path == b".git" or path.startswith(b".git/")
 
 
-def sorted_entries(entries: list[Entry]) -> tuple[Entry, ...]:
-    return tuple(sorted(entries, key=lambda entry: order(entry.path)))
-
-
 def _json(value: dict[str, object]) -> bytes:
     text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return text.encode("ascii") + b"\n"
+
+
+def _is_plain(e: Entry) -> bool:
+    """Whether an entry is a file as nearly all are, with nothing to be said beyond the usual."""
+    return (
+        e.kind == "file"
+        and e.nlink == 1
+        and not (e.note or e.xattrs or e.rdev or e.target)
+        and e.first is None
+        and _HEX.fullmatch(e.digest) is not None
+        and _HEX.fullmatch(e.oid) is not None
+    )
+
+
+def _plain_line(e: Entry) -> bytes:
+    """What ``_json(_record(e))`` gives, in a third of its time."""
+    path = encode_basestring_ascii(escape(e.path))
+    return (
+        f'{{"digest":"{e.digest}","gid":{e.gid},"kind":"file","mode":"{e.mode:04o}",'
+        f'"mtime_ns":{e.mtime_ns},"oid":"{e.oid}","path":{path},"size":{e.size},"uid":{e.uid}}}\n'
+    ).encode("ascii")
 
 
 def _record(e: Entry) -> dict[str, object]:

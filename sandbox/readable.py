@@ -45,7 +45,7 @@ def make_readable(workspace: Location) -> list[ModeChange]:
     """
     changes: list[ModeChange] = []
     with storage(workspace):
-        for node in walk(workspace):
+        for node in walk(workspace, unopened=_is_readable):
             if node.leaving or node.stat is None or node.kind not in _READ:
                 continue
             old = stat.S_IMODE(node.stat.st_mode)
@@ -54,6 +54,10 @@ def make_readable(workspace: Location) -> list[ModeChange]:
                 os.chmod(proc_path(node.fd), new)
                 changes.append(ModeChange(node.path, node.stat.st_ino, old, new))
     return changes
+
+
+def _is_readable(_: bytes, status: os.stat_result) -> bool:
+    return not stat.S_ISREG(status.st_mode) or bool(status.st_mode & _READ["file"])
 
 
 def restore_modes(workspace: Location, changes: Iterable[ModeChange]) -> list[ModeChange]:

@@ -54,7 +54,7 @@ def remove_beneath(parent: int, name: bytes) -> None:
 def empty_directory(where: Location) -> None:
     """Remove all that a directory holds, and keep the directory itself."""
     with storage(where):
-        for node in walk(where, paths=False):
+        for node in walk(where, paths=False, unopened=_by_name):
             if node.kind == "dir" and not node.leaving:
                 _open_up(node)
             elif node.name:
@@ -69,11 +69,20 @@ def _open_up(node: Node) -> None:
     _insist(lambda: os.chmod(proc_path(node.fd), mode), node.fd)
 
 
+def _by_name(_: bytes, status: os.stat_result) -> bool:
+    """What is no directory goes without being opened."""
+    return not stat.S_ISDIR(status.st_mode)
+
+
 def _unlink(parent: int, name: bytes, fd: int, is_dir: bool) -> None:
     def remove() -> None:
         (os.rmdir if is_dir else os.unlink)(name, dir_fd=parent)
 
-    _insist(remove, parent, fd)
+    try:
+        remove()
+    except PermissionError:
+        with opened(open_entry(parent, name) if fd < 0 else os.dup(fd)) as entry:
+            _insist(remove, parent, entry)
 
 
 def _insist(action: Callable[[], None], *held: int) -> None:

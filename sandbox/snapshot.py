@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from rolewall.sandbox.batch import Batch, batch
 from rolewall.sandbox.beneath import Location, opened, proc_path, reopen, storage
-from rolewall.sandbox.blobs import BlobStore, Collision
+from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.content import BLOCKS_ABOVE, Changed, digest
-from rolewall.sandbox.manifest import Entry, Manifest, Stamp
+from rolewall.sandbox.manifest import Entry, Follower, Manifest, Stamp
 from rolewall.sandbox.names import escape
+from rolewall.sandbox.objects import Collision
 from rolewall.sandbox.walker import Node, walk
+from rolewall.sandbox.xattrs import Xattrs, read_xattrs
 
 __all__ = ["ManifestLimits", "take"]
 
 _SETTLED_NS = 100_000_000  # file times advance at least every 10 ms
 _MIB = 1024 * 1024
-_SHORT_XATTR = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class ManifestLimits:
     file_bytes: int = BLOCKS_ABOVE
     zone_bytes: int = 2048 * _MIB
     hash_bytes: int = 16384 * _MIB
-    entries: int = 1_000_000
+    entries: int = 2_000_000
     path_bytes: int = 16384
-    names_bytes: int = 256 * _MIB
+    names_bytes: int = 512 * _MIB
 
 
 def take(
@@ -55,26 +57,27 @@ def take(
     It is evidence only while no process that can write the zone is alive; with
     one alive it still leads nowhere outside, and notes the files that changed
     under it. ``previous``, a manifest of the same zone and store from this
-    run, saves reading what has not changed since (see ``Stamp``). Hostile
+    run, saves opening what has not changed since (see ``Stamp``). Hostile
     content never fails: what cannot be read, hashed or kept is noted.
 
     Raises StorageError when the zone itself or the disk fails, or a mount lies
     inside the zone.
     """
-    return _Taker(zone, store, previous, limits or ManifestLimits()).run()
+    with batch(store) if store else nullcontext() as kept:
+        return _Taker(zone, kept, previous, limits or ManifestLimits()).run()
 
 
 class _Taker:
     def __init__(
         self,
         zone: Location,
-        store: BlobStore | None,
+        kept: Batch | None,
         previous: Manifest | None,
         limits: ManifestLimits,
     ) -> None:
         self._zone = zone
-        self._store = store
-        self._previous = previous.by_path if previous else {}
+        self._kept = kept
+        self._previous = Follower(previous.entries if previous else ())
         self._limits = limits
         self._entries: list[Entry] = []
         self._linked: dict[tuple[int, int], Entry] = {}
@@ -82,10 +85,12 @@ class _Taker:
         self._hash_left = limits.hash_bytes
         self._names_left = limits.names_bytes
         self._places: dict[bytes, int] = {}  # unfinished directories: index into entries
+        self._numbers: dict[int, int] = {}  # one object for what is equal in a million entries
+        self._same: Entry | None = None  # what the entry at hand was, and still is
 
     def run(self) -> Manifest:
         with storage(self._zone):
-            for node in walk(self._zone):
+            for node in walk(self._zone, unopened=self._is_same):
                 if node.leaving:
                     self._leave(node)
                 elif self._has_room(node):
@@ -107,6 +112,23 @@ class _Taker:
         if node.skip:
             self._note(index, "unreadable")
 
+    def _is_same(self, path: bytes, status: os.stat_result) -> bool:
+        """Whether the entry is known from before in all that is recorded of it.
+
+        A change of content, mode, owner, attributes or number of names sets
+        the ctime. Which of its names comes first depends on other entries.
+        """
+        before = self._previous.at(path)
+        if before is None or not _is_unchanged(before, status) or before.nlink > 1:
+            return False
+        if before.kind == "file":
+            keep, _ = self._keeps(before.size)
+            if not before.digest or bool(before.oid) != keep:
+                return False
+            self._zone_left -= before.size if keep else 0
+        self._same = before
+        return True
+
     def _visit(self, node: Node) -> None:
         entry = self._entry(node)
         if node.kind == "dir":
@@ -120,79 +142,88 @@ class _Taker:
         status = node.stat
         if status is None:
             return Entry(node.path, "unknown", note="unreadable")
-        entry = Entry(
+        if node.fd < 0 and self._same is not None:
+            return self._same
+        if node.kind == "file":
+            return self._file(node, status)
+        return Entry(
             path=node.path,
             kind=node.kind,
-            mode=stat.S_IMODE(status.st_mode),
-            uid=status.st_uid,
-            gid=status.st_gid,
+            mode=self._shared(stat.S_IMODE(status.st_mode)),
+            uid=self._shared(status.st_uid),
+            gid=self._shared(status.st_gid),
             mtime_ns=status.st_mtime_ns,
-            xattrs=_xattrs(node.fd),
+            xattrs=read_xattrs(proc_path(node.fd)),
+            target=os.readlink(b"", dir_fd=node.fd) if node.kind == "link" else b"",
+            rdev=status.st_rdev if node.kind in ("char", "block") else 0,
+            stamp=None if node.kind == "dir" else self._stamp(status),
         )
-        if node.kind == "file":
-            return self._file(node, status, entry)
-        if node.kind == "link":
-            return replace(entry, target=os.readlink(b"", dir_fd=node.fd))
-        if node.kind in ("char", "block"):
-            return replace(entry, rdev=status.st_rdev)
-        return entry
 
-    def _file(self, node: Node, status: os.stat_result, bare: Entry) -> Entry:
+    def _file(self, node: Node, status: os.stat_result) -> Entry:
         identity = (status.st_dev, status.st_ino)
-        bare = replace(bare, size=status.st_size, nlink=status.st_nlink, stamp=_stamp(status))
-        known = self._linked.get(identity)
+        known = self._linked.get(identity) if status.st_nlink > 1 else None
         if known is not None:
-            content = (known.digest, known.oid, known.note)
+            value, oid, note, xattrs = known.digest, known.oid, known.note, known.xattrs
         else:
-            content = self._content(node, bare)
-        value, oid, note = content
-        entry = replace(
-            bare, digest=value, oid=oid, note=note, first=known.path if known is not None else None
+            value, oid, note, xattrs = self._content(node, status)
+        entry = Entry(
+            path=node.path,
+            kind="file",
+            mode=self._shared(stat.S_IMODE(status.st_mode)),
+            uid=self._shared(status.st_uid),
+            gid=self._shared(status.st_gid),
+            mtime_ns=status.st_mtime_ns,
+            size=status.st_size,
+            digest=value,
+            oid=oid,
+            nlink=status.st_nlink,
+            first=known.path if known is not None else None,
+            xattrs=xattrs,
+            note=note,
+            stamp=self._stamp(status),
         )
         if status.st_nlink > 1 and known is None:
             self._linked[identity] = entry
         return entry
 
-    def _content(self, node: Node, bare: Entry) -> tuple[str, str, str]:
-        """Digest, id in the store, and note."""
-        keep, note = self._keeps(bare.size)
-        before = self._previous.get(bare.path)
-        if before is not None and self._unchanged(before, bare, keep):
-            return before.digest, before.oid, before.note
+    def _content(self, node: Node, status: os.stat_result) -> tuple[str, str, str, Xattrs]:
+        """Digest, id in the store, note, and attributes."""
+        keep, note = self._keeps(status.st_size)
+        self._zone_left -= status.st_size if keep else 0
+        before = self._previous.at(node.path)
+        same = before is not None and _is_unchanged(before, status)
+        if same and before is not None and before.digest and bool(before.oid) == keep:
+            return before.digest, before.oid, before.note, before.xattrs
         try:
             fd = reopen(node.fd, os.O_RDONLY | os.O_NONBLOCK)
         except PermissionError:
-            return "", "", "unreadable"
+            return "", "", "unreadable", read_xattrs(proc_path(node.fd))
         except BlockingIOError:  # somebody alive holds a lease; waiting would be at their mercy
-            return "", "", "unreadable: leased"
-        with opened(fd), storage(escape(bare.path)):
+            return "", "", "unreadable: leased", read_xattrs(proc_path(node.fd))
+        with opened(fd):
             try:
-                return self._read(fd, bare.size, keep, note)
+                value, oid, note = self._read(fd, status.st_size, keep, note)
             except Changed:
-                return "", "", "not hashed: changed while it was read"
+                value, oid, note = "", "", "not hashed: changed while it was read"
+            except OSError as error:
+                with storage(escape(node.path)):
+                    raise error
+            return value, oid, note, read_xattrs(fd)
 
     def _keeps(self, size: int) -> tuple[bool, str]:
-        if self._store is None:
+        if self._kept is None:
             return False, ""
         if size > min(self._limits.file_bytes, BLOCKS_ABOVE):
             return False, "not kept: size"
         if size > self._zone_left:
             return False, "not kept: zone is full"
-        self._zone_left -= size
         return True, ""
 
-    @staticmethod
-    def _unchanged(before: Entry, now: Entry, keep: bool) -> bool:
-        stamp = before.stamp
-        if stamp is None or now.stamp is None or not stamp.settled or not before.digest:
-            return False
-        return bool(before.oid) == keep and stamp == replace(now.stamp, settled=True)
-
     def _read(self, fd: int, size: int, keep: bool, note: str) -> tuple[str, str, str]:
-        if keep and self._store is not None and size <= self._hash_left:
+        if keep and self._kept is not None and size <= self._hash_left:
             self._hash_left -= size
             try:
-                stored = self._store.put_file(fd, size)
+                stored = self._kept.put_file(fd, size)
             except Collision as collision:
                 return f"sha256:{collision.sha256}", "", "not kept: collision"
             return f"sha256:{stored.sha256}", stored.oid, ""
@@ -202,33 +233,28 @@ class _Taker:
         self._hash_left -= min(size, os.fstat(fd).st_blocks * 512)
         return value, "", note
 
+    def _stamp(self, status: os.stat_result) -> Stamp:
+        return Stamp(
+            dev=self._shared(status.st_dev),
+            ino=status.st_ino,
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            ctime_ns=status.st_ctime_ns,
+            settled=time.time_ns() - status.st_ctime_ns > _SETTLED_NS,
+        )
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(
-        dev=status.st_dev,
-        ino=status.st_ino,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        settled=time.time_ns() - status.st_ctime_ns > _SETTLED_NS,
+    def _shared(self, number: int) -> int:
+        return self._numbers.setdefault(number, number)
+
+
+def _is_unchanged(before: Entry, now: os.stat_result) -> bool:
+    stamp = before.stamp
+    return (
+        stamp is not None
+        and stamp.settled
+        and stamp.ctime_ns == now.st_ctime_ns
+        and stamp.ino == now.st_ino
+        and stamp.dev == now.st_dev
+        and stamp.size == now.st_size
+        and stamp.mtime_ns == now.st_mtime_ns
     )
-
-
-def _xattrs(fd: int) -> tuple[tuple[str, str], ...]:
-    """An attribute that may not be read is recorded by name."""
-    path = proc_path(fd)
-    try:
-        names = os.listxattr(path)
-    except OSError:
-        return ()  # this file system or type of entry has none
-    return tuple(sorted((escape(os.fsencode(name)), _xattr(path, name)) for name in names))
-
-
-def _xattr(path: str, name: str) -> str:
-    try:
-        value = os.getxattr(path, name)
-    except OSError:
-        return "unreadable"
-    if len(value) <= _SHORT_XATTR:
-        return f"={escape(value)}"
-    return f"sha256:{hashlib.sha256(value).hexdigest()}"

@@ -33,12 +33,18 @@ __all__ = ["copy_tree", "export"]
 
 _CHUNK = 1024 * 1024
 _NO_COPY = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY
+_MOST_UP = 256
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 @dataclass(slots=True)
 class _Parent:
-    """The directory entries are made in, kept open while it stays the same."""
+    """The directory entries are made in, kept open while it stays the same.
+
+    The way to the next one starts from this one: from the root, a chain of
+    thousands of directories would cost the square of its length.
+    """
 
     root: int
     path: bytes = b""
@@ -48,15 +54,38 @@ class _Parent:
         """Descriptor of the directory that holds ``path``, and the name in it."""
         above, _, name = path.rpartition(b"/")
         if self.fd < 0 or above != self.path:
-            fd = open_beneath(self.root, above, os.O_PATH | os.O_DIRECTORY)
+            fd = self._open(above)
             self.close()
             self.fd, self.path = fd, above
         return self.fd, name
+
+    def _open(self, above: bytes) -> int:
+        if self.fd < 0 or not above:
+            return open_beneath(self.root, above, _DIRECTORY)
+        up, rest = _way(self.path, above)
+        if up > _MOST_UP:
+            return open_beneath(self.root, above, _DIRECTORY)
+        # ".." is safe: nobody else knows the directory that is being filled.
+        with opened(os.open(b"../" * up or b".", _DIRECTORY | os.O_CLOEXEC, dir_fd=self.fd)) as fd:
+            return open_beneath(fd, rest, _DIRECTORY)
 
     def close(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+
+def _way(here: bytes, there: bytes) -> tuple[int, bytes]:
+    """From one directory to another: how many up, and then which path down."""
+    if not here or there.startswith(here + b"/"):
+        return 0, there[len(here) + 1 :] if here else there
+    if here.startswith(there + b"/"):
+        return here.count(b"/", len(there)), b""
+    common = 0
+    old, new = here.split(b"/"), there.split(b"/")
+    while old[common : common + 1] == new[common : common + 1]:
+        common += 1
+    return len(old) - common, b"/".join(new[common:])
 
 
 def copy_tree(
@@ -176,24 +205,27 @@ def export(
         try:
             for entry in entries:
                 left.extend(_export(entry, store, parent))
+            for entry in reversed(entries):
+                if entry.kind == "dir":
+                    _finish_dir(root, parent, entry)
         finally:
             parent.close()
-        for entry in reversed(entries):
-            if entry.kind == "dir":
-                _finish_dir(root, entry)
     return left
 
 
 def _export(entry: Entry, store: BlobStore, parent: _Parent) -> list[LeftOut]:
     left = [LeftOut(entry.path, "set-id bits")] if entry.mode & _SET_ID else []
+    if entry.kind == "dir" and entry.note:
+        left.append(LeftOut(entry.path, entry.note, lost=True))
     if not entry.path:
         return left
     if entry.kind not in ("file", "dir", "link") or (entry.kind == "file" and not entry.oid):
-        return [LeftOut(entry.path, entry.note or entry.kind)]
+        lost = entry.kind in ("file", "unknown")
+        return [LeftOut(entry.path, entry.note or entry.kind, lost)]
     at, name = parent.of(entry.path)
     if entry.kind == "dir":
         os.mkdir(name, 0o700, dir_fd=at)
-        return left + ([LeftOut(entry.path, entry.note)] if entry.note else [])
+        return left
     if entry.kind == "link":
         os.symlink(entry.target, name, dir_fd=at)
         _times(at, name, entry.mtime_ns)
@@ -212,7 +244,8 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _finish_dir(root: int, entry: Entry) -> None:
-    with opened(open_beneath(root, entry.path, os.O_PATH | os.O_DIRECTORY)) as fd:
+def _finish_dir(root: int, parent: _Parent, entry: Entry) -> None:
+    at, name = parent.of(entry.path) if entry.path else (root, b"")
+    with opened(open_beneath(at, name, _DIRECTORY)) as fd:
         os.chmod(proc_path(fd), entry.mode & ~_SET_ID)
         os.utime(proc_path(fd), ns=(entry.mtime_ns, entry.mtime_ns))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rolewall.errors import StorageError
@@ -41,9 +41,10 @@ class Node:
             ``paths=True`` only the name.
         name: the last part of the path, ``b""`` for the start.
         parent: descriptor of the directory that holds it, -1 for the start.
-        fd: ``O_PATH`` descriptor of the entry, -1 where it could not be looked
-            at; valid until the walk goes on.
-        stat: what ``fstat`` says, None where it could not be looked at.
+        fd: ``O_PATH`` descriptor of the entry, valid until the walk goes on; -1
+            where it could not be looked at or was left unopened.
+        stat: what ``fstat`` says (of an entry left unopened, ``stat`` of its
+            name), None where it could not be looked at.
         kind: one of ``KINDS``'s values, ``unknown`` where it could not be looked at.
         leaving: the second visit of a directory, after all it holds.
         skip: set by the consumer on a first visit: do not go in. Set by the
@@ -66,22 +67,33 @@ class _Frame:
     names: list[bytes] = field(default_factory=list)  # still to visit, last first
 
 
-def walk(where: Location, *, paths: bool = True) -> Iterator[Node]:
+Unopened = Callable[[bytes, os.stat_result], bool]
+
+
+def walk(
+    where: Location, *, paths: bool = True, unopened: Unopened | None = None
+) -> Iterator[Node]:
     """Visit every entry beneath ``where``, each directory before and after what it holds.
 
     Order is by the bytes of the names. A consumer may change or remove the
     entry it stands at, and set ``node.skip``. An unreadable directory is
     visited twice in a row, the second time with ``skip`` set.
 
-    Raises StorageError, also when a mount lies inside.
+    ``unopened`` is asked, with path and ``stat``, about every entry that is no
+    directory: where it says yes, the entry is visited without being opened,
+    which spares most of a visit's time.
+
+    Raises StorageError, also when a mount lies inside (on an entry left
+    unopened it is not seen).
     """
     with directory(where) as root, storage(where):
-        yield from _Walk(paths).run(root)
+        yield from _Walk(paths, unopened).run(root)
 
 
 class _Walk:
-    def __init__(self, paths: bool) -> None:
+    def __init__(self, paths: bool, unopened: Unopened | None) -> None:
         self._paths = paths
+        self._unopened = unopened
         self._frames: list[_Frame] = []
         self._first_open = 0
 
@@ -103,6 +115,9 @@ class _Walk:
         parent = frame.node.fd
         path = self._join(frame.node.path, name)
         try:
+            if self._unopened is not None and (glance := self._glance(path, name, parent)):
+                yield glance
+                return
             fd = open_entry(parent, name)
         except PermissionError:
             yield Node(path, name, parent, -1, None, "unknown")
@@ -115,6 +130,13 @@ class _Walk:
         else:
             with opened(fd):
                 yield node
+
+    def _glance(self, path: bytes, name: bytes, parent: int) -> Node | None:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        kind = _kind(status)
+        if kind == "dir" or self._unopened is None or not self._unopened(path, status):
+            return None
+        return Node(path, name, parent, -1, status, kind)
 
     def _join(self, above: bytes, name: bytes) -> bytes:
         return above + b"/" + name if above and self._paths else name
@@ -156,8 +178,11 @@ class _Walk:
 
 def _look(fd: int, path: bytes, name: bytes, parent: int) -> Node:
     status = os.fstat(fd)
-    kind = KINDS.get(stat.S_IFMT(status.st_mode), "unknown")
-    return Node(path, name, parent, fd, status, kind)
+    return Node(path, name, parent, fd, status, _kind(status))
+
+
+def _kind(status: os.stat_result) -> str:
+    return KINDS.get(stat.S_IFMT(status.st_mode), "unknown")
 
 
 def _names(fd: int) -> tuple[list[bytes], bool]:

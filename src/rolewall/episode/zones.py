@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rolewall.policies import Policy, is_cache
+from rolewall.policies import Policy, is_cache, shorten
 from rolewall.sandbox import (
     BlobStore,
+    LeftOut,
     Manifest,
     copy_tree,
     directory,
@@ -31,7 +32,19 @@ from rolewall.sandbox import (
     take,
 )
 
-__all__ = ["Zones"]
+__all__ = ["Zones", "left_lines"]
+
+MOST_NAMED = 100
+
+
+def left_lines(left: Sequence[LeftOut]) -> tuple[str, ...]:
+    """What was left out, a line each, lost contents first; a last line counts what is
+    beyond ``MOST_NAMED``, of which a role can make a million."""
+    named = sorted(left, key=lambda found: not found.lost)[:MOST_NAMED]
+    lines = [f"{shorten(found.name)}: {found.why}" for found in named]
+    if len(left) > len(named):
+        lines.append(f"and {len(left) - len(named)} more")
+    return tuple(lines)
 
 
 class Zones:
@@ -76,15 +89,15 @@ class Zones:
 
     def snapshot(self, into: Path, previous: Manifest | None) -> tuple[str, ...]:
         """A private copy of the workspace as it is, in the new directory ``into``;
-        what could not be copied, a line each.
+        what could not be copied, as ``left_lines`` says it.
 
         May be called while roles are alive; a file that changes meanwhile is
         copied in some state.
         """
-        return self.copy(take(self.path("workspace"), self._store, previous), into)
+        return left_lines(self.copy(take(self.path("workspace"), self._store, previous), into))
 
-    def copy(self, manifest: Manifest, into: Path) -> tuple[str, ...]:
-        """Write a state into the new directory ``into``; what could not be copied, a line each.
+    def copy(self, manifest: Manifest, into: Path) -> list[LeftOut]:
+        """Write a state into the new directory ``into``; what could not be copied.
 
         Caches stay behind: a planted one would run in place of the source that
         everybody reads. The copy's own directory can be used whatever mode a
@@ -95,7 +108,7 @@ class Zones:
         left = export(manifest.without(is_cache), self._store, into, git=True)
         with storage(into):
             into.chmod(0o755)
-        return tuple(f"{found.name}: {found.why}" for found in left)
+        return left
 
     def unlock(self) -> None:
         """Make every zone's own directory usable for its owner: a role may have

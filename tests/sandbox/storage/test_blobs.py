@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from rolewall.errors import StorageError
-from rolewall.sandbox.blobs import BlobStore, Collision, object_id
+from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.gitdiff import render_diff
 from rolewall.sandbox.gittree import write_tree
+from rolewall.sandbox.objects import Collision, object_id
 from rolewall.sandbox.snapshot import take
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import signal
 import socket
@@ -372,3 +373,63 @@ def test_a_leased_file_is_noted_and_not_waited_for(zone: Path, store: BlobStore)
     after = take(zone, store)
     assert after.complete
     assert after.by_path[b"leased"].digest == after.by_path[b"plain"].digest
+
+
+def relink(path: Path) -> None:
+    """Replace a file by another of the same size, times and mode."""
+    status = path.stat()
+    path.rename(path.with_name("gone"))
+    path.with_name("gone").unlink()
+    path.write_text("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def to_link(path: Path) -> None:
+    status = path.lstat()
+    path.unlink()
+    path.symlink_to("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+
+
+def through_memory(path: Path) -> None:
+    """Change a mapped page, and put the times back before it is written out."""
+    status = path.stat()
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 3) as memory:
+        memory[:] = b"two"
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+SLY = {
+    "in place": lambda path: os.pwrite(os.open(path, os.O_WRONLY), b"two", 0),
+    "replaced": relink,
+    "a link": to_link,
+    "mapped": through_memory,
+    "mode": lambda path: path.chmod(0o600),
+    "attribute": lambda path: os.setxattr(path, "user.sly", b"1"),
+    "second name": lambda path: os.link(path, path.with_name("second")),
+}
+
+
+@pytest.mark.parametrize("how", SLY)
+def test_an_entry_is_passed_over_unopened_only_while_nothing_of_it_changes(
+    zone: Path, store: BlobStore, how: str
+) -> None:
+    for name in ("f", "same"):
+        (zone / name).write_text("one")
+    first = settled(take(zone, store))
+    status = (zone / "f").stat()
+    SLY[how](zone / "f")
+    if how != "a link":
+        os.utime(zone / "f", ns=(status.st_atime_ns, status.st_mtime_ns))
+    second = take(zone, store, first)
+    assert second.by_path[b"same"] is first.by_path[b"same"]
+    assert second == take(zone, store), "it is what is seen without knowing anything before"
+    assert [d.name for d in diff(first, second) if d.name not in {".", "second"}] == ["f"]
+
+
+def test_what_is_known_is_not_opened(zone: Path, store: BlobStore) -> None:
+    (zone / "f").write_text("x")
+    (zone / "link").symlink_to("f")
+    os.mkfifo(zone / "fifo")
+    seen = [node.kind for node in walk(zone, unopened=lambda *_: True) if node.fd < 0]
+    assert seen == ["file", "fifo", "link"]

@@ -24,6 +24,7 @@ def hostile(zone: Path, victim: Path) -> None:
     (zone / "a").chmod(0o100)
 
 
+@pytest.mark.pain(16)
 def test_everything_goes_and_nothing_beyond(
     tmp_path: Path, deep: Callable[[Path, int], bytes]
 ) -> None:
