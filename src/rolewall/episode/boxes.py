@@ -8,11 +8,19 @@ from pathlib import Path
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
 from rolewall.library import box_spec
-from rolewall.policies import Access, Compiled, View, ViewZone
+from rolewall.policies import Access, Compiled, Policy, View, ViewZone
 from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService, Turn, check_spec
 from rolewall.sandbox import Box, BoxSpec, Manifest, WatchSpec, open_box
 
 __all__ = ["check_service", "role_spec"]
+
+# Any directory can be made to look like a repository without the name .git; git would take
+# it for one, and run what it says, for whoever stands in it.
+GUEST_GIT = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_0": "explicit",
+}
 
 
 def role_spec(
@@ -36,6 +44,7 @@ def role_spec(
             "ROLEWALL_TASK": setting.task.id,
             "ROLEWALL_ROUND": str(round_),
             "ROLEWALL_SEED": str(setting.seed),
+            **({} if compiled.role == "executor" else GUEST_GIT),
         },
     )
 
@@ -49,8 +58,13 @@ def check_service(
     """
     if CHECK_SOCKET not in box.listeners:
         return None
-    view = View("check", (ViewZone("workspace", "check", Access.WRITE, private=True),))
-    watch = WatchSpec("check", phase, view, setting.directory / "audit.jsonl")
+    watch = WatchSpec(
+        "check",
+        phase,
+        _check_view(setting.policy),
+        setting.directory / "audit.jsonl",
+        reads=setting.team.observe == "reads",
+    )
 
     def snapshot() -> CheckCopy:
         copy = setting.scratch / f"check-{phase}" / secrets.token_hex(8)
@@ -61,3 +75,13 @@ def check_service(
         return open_box(setting.backend, spec, tap=setting.supervisor, watch=watch)
 
     return CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, seconds)
+
+
+def _check_view(policy: Policy) -> View:
+    """The work in a check box: it has its copy, and every other zone is hidden from it."""
+    hidden = (
+        ViewZone(zone.name, zone.owner, Access.HIDDEN)
+        for zone in policy.zones
+        if not zone.private and zone.name != "workspace"
+    )
+    return View("check", (ViewZone("workspace", "check", Access.WRITE, private=True), *hidden))

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 from rolewall.episode.handover import Handovers, verdict_of
 from rolewall.episode.judge import Judge
 from rolewall.episode.phase import Place, Played, play
+from rolewall.episode.room import check_room
 from rolewall.episode.setting import Setting
+from rolewall.episode.shown import Shown, shown
 from rolewall.episode.summary import Outcome, make_record
 from rolewall.episode.zones import Zones
 from rolewall.errors import BoxError, InfrastructureError, Interrupted, StorageError
 from rolewall.record import EpisodeRecord, ErrorRecord, PhaseRecord, VerdictRecord
-from rolewall.rundir import write_atomic, write_record
-from rolewall.sandbox import Manifest, make_readable, restore_git, restore_modes, verifier_repo
+from rolewall.rundir import write_record
+from rolewall.sandbox import Manifest
 
 __all__ = ["run_episode"]
 
@@ -36,21 +38,23 @@ def run_episode(setting: Setting) -> EpisodeRecord:
     Raises:
         InputError: the task or an image is not acceptable. Nothing is recorded.
         StorageError: the record itself cannot be written.
+        Interrupted: the run is to stop. Nothing is recorded.
     """
     episode = _Episode(setting)
     started = time.time()
     try:
         episode.run()
     except InfrastructureError as error:
-        if setting.stopping.is_set():
-            episode.remove()
-            raise Interrupted("interrupted") from error
         episode.outcome.error = ErrorRecord(kind=type(error).__name__, message=str(error))
+    if setting.stopping.is_set():
+        # Boxes are ended to stop a run: what an episode made of that is nobody's result.
+        episode.remove()
+        raise Interrupted("interrupted")
     record = make_record(setting, episode.outcome, started)
     setting.store.flush()
-    write_record(setting.directory, record)
+    written = write_record(setting.directory, record, setting.seals)
     episode.remove()
-    return record
+    return written
 
 
 class _Episode:
@@ -97,6 +101,13 @@ class _Episode:
                 return
 
     def _planner(self, round_: int) -> None:
+        if round_ == 1:  # nobody has been in the workspace yet
+            self._plan(round_)
+            return
+        with self._shown(f"planner-{round_}"):
+            self._plan(round_)
+
+    def _plan(self, round_: int) -> None:
         played = self._play("planner", round_)
         sealed = self._handovers.seal(played)
         self._add(played, sealed.status == "blocked", sealed.seal.sha256)
@@ -110,24 +121,29 @@ class _Episode:
         return blocked
 
     def _verifier(self, round_: int) -> VerdictRecord:
-        workspace = self.zones.path("workspace")
-        aside = self.setting.scratch / f"git-{round_}"
-        modes = make_readable(workspace)
-        state = self.zones.take(self._last)["workspace"]
-        verifier_repo(workspace, self._start["workspace"], state, self.setting.store, aside)
-        self.zones.empty("verdict")
-        self.zones.empty("feedback")
-        played = self._play("verifier", round_)
-        agent = self.setting.team.agents["verifier"]
-        verdict = verdict_of(played, self.zones, agent, self.setting.task.id)
-        self.outcome.verdicts.append(verdict)
-        work = [m["workspace"].with_git_of(state) for m in (played.before, played.after)]
-        self.outcome.states.append((work[0], work[1], played.before["report"]))
-        sealed = self._handovers.seal(played)
-        self._add(played, sealed.status == "blocked", sealed.seal.sha256)
-        restore_modes(workspace, modes)
-        restore_git(workspace, aside)
+        with self._shown(f"verifier-{round_}") as shown:
+            self.zones.empty("verdict")
+            self.zones.empty("feedback")
+            played = self._play("verifier", round_)
+            agent = self.setting.team.agents["verifier"]
+            verdict = verdict_of(played, self.zones, agent, self.setting.task.id)
+            self.outcome.verdicts.append(verdict)
+            work = [
+                shown.own(manifests["workspace"]) for manifests in (played.before, played.after)
+            ]
+            self.outcome.states.append((work[0], work[1], played.before["report"]))
+            sealed = self._handovers.seal(played)
+            self._add(played, sealed.status == "blocked", sealed.seal.sha256)
         return verdict
+
+    def _shown(self, name: str) -> AbstractContextManager[Shown]:
+        return shown(
+            self.zones.path("workspace"),
+            self._start["workspace"],
+            self.setting.store,
+            lambda: self.zones.take(self._last)["workspace"],
+            self.setting.scratch / f"aside-{name}",
+        )
 
     def _play(self, role: str, round_: int) -> Played:
         if self.setting.stopping.is_set():
@@ -136,7 +152,9 @@ class _Episode:
         self.zones.unlock()
         before = self.zones.take(self._last)
         place = Place(role, round_, self.setting.team.rounds, index)
+        check_room(self.setting.scratch)
         played = play(self.setting, self.zones, place, before)
+        check_room(self.setting.scratch)
         self._last = played.after
         return played
 
@@ -161,8 +179,7 @@ class _Episode:
 
     def _keep(self, name: str, manifests: Mapping[str, Manifest]) -> None:
         for zone, manifest in manifests.items():
-            data = b"".join(manifest.lines())
-            write_atomic(self.setting.directory / "manifests" / f"{name}-{zone}.jsonl", data)
+            manifest.dump(self.setting.directory / "manifests" / f"{name}-{zone}.jsonl")
 
     def _grade(self) -> None:
         if self.outcome.error or not self.outcome.verdicts:
