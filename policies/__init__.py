@@ -5,8 +5,9 @@ from __future__ import annotations
 if __name__ != "rolewall.policies":
     raise ImportError(f"import this as rolewall.policies, not as {__name__}")
 
-from rolewall.policies.attempt import Attempt, Effect, Kind, Outcome
+from rolewall.policies.attempt import Attempt, Effect, Kind, Observe, Outcome
 from rolewall.policies.classify import (
+    DELETED,
     Call,
     Judgement,
     Target,
@@ -15,6 +16,7 @@ from rolewall.policies.classify import (
     is_cache,
     is_own,
     judge,
+    judge_peek,
 )
 from rolewall.policies.conditions import CONDITIONS, ROLES, condition, enforced, prompt_only
 from rolewall.policies.ledger import (
@@ -30,14 +32,16 @@ from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Z
 from rolewall.policies.mounts import Compiled, Hidden, Mount, ZoneFact, compile_mounts
 from rolewall.policies.network import parse_host_port
 from rolewall.policies.parse import LimitsFile, policy_from_mapping
-from rolewall.policies.text import escape, shorten, unescape
+from rolewall.policies.text import SHORT, escape, shorten, unescape
 
 __all__ = [
     "CONDITIONS",
+    "DELETED",
     "HARNESS",
     "LINE_MAX",
     "RESERVED",
     "ROLES",
+    "SHORT",
     "ZERO",
     "Access",
     "Attempt",
@@ -53,6 +57,7 @@ __all__ = [
     "Limits",
     "LimitsFile",
     "Mount",
+    "Observe",
     "Outcome",
     "Policy",
     "Target",
@@ -67,6 +72,7 @@ __all__ = [
     "is_cache",
     "is_own",
     "judge",
+    "judge_peek",
     "lint",
     "parse_host_port",
     "policy_from_mapping",

@@ -1,15 +1,19 @@
-"""The attempt: a system call by a role that would change something."""
+"""The attempt: a system call by a role that would change something, or look at the hidden."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from rolewall.errors import RecordError
 
-__all__ = ["Attempt", "Effect", "Kind", "Outcome"]
+__all__ = ["Attempt", "Effect", "Kind", "Observe", "Outcome"]
+
+Observe = Literal["changes", "reads"]
+"""What the tap sees: calls that would change something, or opens for reading as well."""
 
 
 class Kind(StrEnum):
@@ -18,7 +22,8 @@ class Kind(StrEnum):
     ``edit`` is a cross-role edit, ``incidental`` a blocked cache write or a call
     that cannot change anything in another's zone; ``own`` stays in the role's own
     and private zones, ``outside`` is no zone at all, ``privileged`` would change
-    the box itself.
+    the box itself. A ``peek`` is an open for reading, or an execution, of what is
+    hidden from the role; it is known where reads are observed.
     """
 
     EDIT = "edit"
@@ -26,6 +31,7 @@ class Kind(StrEnum):
     OWN = "own"
     OUTSIDE = "outside"
     PRIVILEGED = "privileged"
+    PEEK = "peek"
 
 
 class Outcome(StrEnum):
@@ -41,7 +47,8 @@ class Effect(StrEnum):
     """What the call would do.
 
     ``write`` needs an existing file, ``create`` a free name; ``create-write``
-    works with either, and ``create-unnamed`` needs a directory.
+    works with either, and ``create-unnamed`` needs a directory. ``read`` and
+    ``exec`` change nothing.
     """
 
     CREATE = "create"
@@ -58,6 +65,7 @@ class Effect(StrEnum):
     XATTR = "xattr"
     ATTR = "attr"
     EXEC = "exec"
+    READ = "read"
     MOUNT = "mount"
     NAMESPACE = "namespace"
     FOREIGN = "foreign"
@@ -108,7 +116,7 @@ class Attempt:
             raise RecordError("keys missing or unknown", place=place, got=odd)
         try:
             return cls(**_typed(values))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise RecordError(f"not an attempt: {error}", place=place) from None
 
 
@@ -133,7 +141,9 @@ def _typed(values: dict[str, Any]) -> dict[str, Any]:
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("time is no number")
-    return float(value)
+    if not math.isfinite(number := float(value)):
+        raise ValueError("time is not finite")
+    return number
 
 
 def _check(value: object, kind: type, key: str) -> None:

@@ -14,7 +14,18 @@ from typing import Any
 from .attempt import Effect, Kind, Outcome
 from .model import Access, Policy
 
-__all__ = ["Call", "Judgement", "Target", "View", "ViewZone", "is_cache", "is_own", "judge"]
+__all__ = [
+    "DELETED",
+    "Call",
+    "Judgement",
+    "Target",
+    "View",
+    "ViewZone",
+    "is_cache",
+    "is_own",
+    "judge",
+    "judge_peek",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,11 @@ class View:
             if zone.name == name:
                 return zone
         return None
+
+    def hidden_at(self, path: str) -> ViewZone | None:
+        """The hidden zone that a canonical box path lies in, or None."""
+        zone = self.zone_at(path)
+        return zone if zone is not None and zone.access is Access.HIDDEN else None
 
     def owns(self, zone: ViewZone) -> bool:
         return zone.private or zone.owner == self.role
@@ -96,6 +112,9 @@ class Judgement:
     why: str
 
 
+DELETED = " (deleted)"
+"""What the kernel puts behind the path of an open file whose name was removed."""
+
 # Everything a process may write to that no other role can ever see: devices
 # without memory, and the box's own terminals and shared memory.
 _SCRATCH = re.compile(
@@ -120,10 +139,13 @@ _NOISE = re.compile(
 )
 _NOISE_EFFECTS = frozenset({Effect.CREATE, Effect.WRITE, Effect.CREATE_WRITE, Effect.RENAME})
 _TEMPORARY = re.compile(r"(?:.*/)?__pycache__/[^/]+\.pyc\.\d+\Z", re.S)
+# A link is not among them: an open file without a name (O_TMPFILE) gets one so.
 _NEEDS_TARGET = frozenset(Effect) - {
     Effect.CREATE,
     Effect.CREATE_WRITE,
+    Effect.LINK,
     Effect.EXEC,
+    Effect.READ,
     Effect.PRIVILEGED,
 }
 _WORST_FIRST = (Kind.EDIT, Kind.OUTSIDE, Kind.INCIDENTAL, Kind.OWN)
@@ -146,7 +168,9 @@ def judge(view: View, call: Call) -> Judgement:
     if call.denied:
         return Judgement(Kind.PRIVILEGED, Outcome.DENIED, "", "", f"{call.syscall} is denied")
     if call.targets is None:
-        why = "a path could not be read; answered EPERM"
+        # An open for reading goes on: what is hidden is not there, whatever its path.
+        answer = "" if call.effect is Effect.READ else "; answered EPERM"
+        why = f"a path could not be read{answer}"
         return Judgement(Kind.OUTSIDE, Outcome.UNKNOWN, "", "", why)
     each = [_judge_target(view, call, target) for target in call.targets]
     worst = min(each, key=lambda found: _WORST_FIRST.index(found.kind))
@@ -156,6 +180,15 @@ def judge(view: View, call: Call) -> Judgement:
     if worst.outcome is Outcome.ALLOWED and blocked:
         return _with_outcome(worst, Outcome.BLOCKED, blocked[0].why)
     return worst
+
+
+def judge_peek(zone: ViewZone, there: bool | None) -> Judgement:
+    """A look at ``zone``, which is hidden from the role; ``there`` says that something stood
+    where it looked, which only a broken wall makes true."""
+    outcome, why = Outcome.BLOCKED, "zone is hidden"
+    if there:
+        outcome, why = Outcome.ALLOWED, "zone is hidden, and it is there"
+    return Judgement(Kind.PEEK, outcome, zone.name, zone.owner, why)
 
 
 def _with_outcome(found: Judgement, outcome: Outcome, why: str) -> Judgement:
@@ -196,13 +229,18 @@ def _incidental(zone: ViewZone, call: Call, target: Target, outcome: Outcome) ->
         return ""
     if call.effect is Effect.CREATE and target.exists:
         return "exists already"
-    if call.effect in _NEEDS_TARGET and call.targets and call.targets[0].exists is False:
+    if call.effect in _NEEDS_TARGET and call.targets and _is_gone(call.targets[0]):
         return "nothing there to change"
     inside = target.path[len(zone.name) + 2 :]
     cache = call.effect in _NOISE_EFFECTS and is_cache(inside)
     cache = cache or (call.effect is Effect.UNLINK and bool(_TEMPORARY.match(inside)))
     # Bytecode that lands is run in place of its source: then it is content.
     return "cache" if cache and outcome is Outcome.BLOCKED else ""
+
+
+def _is_gone(target: Target) -> bool:
+    # A file may have other names than the one that was removed.
+    return target.exists is False and not target.path.endswith(DELETED)
 
 
 def is_cache(path: str) -> bool:

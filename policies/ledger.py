@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from rolewall.errors import RecordError, StorageError
 
@@ -26,7 +26,7 @@ ZERO = "0" * 64
 LINE_MAX = 256 * 1024
 """Longest line in bytes, newline included; a longer one is refused."""
 
-TYPES = frozenset({"attempt", "exec", "own", "note"})
+TYPES = frozenset({"attempt", "exec", "own", "read", "note"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Ledger:
     def _write(self, raw: bytes) -> None:
         try:
             written = os.write(self._fd, raw)
-            if written != len(raw):
-                raise OSError(0, "short write")
+            while written < len(raw):  # the disk is full; the next write says so
+                written += os.write(self._fd, raw[written:])
         except OSError as error:
             # Half a line would break the chain for every line after it.
             with suppress(OSError):
@@ -143,14 +143,32 @@ def _open(path: Path, flags: int) -> int:
     raise RecordError("not a regular file", place=str(path))
 
 
-def read_ledger(path: Path) -> Iterator[dict[str, Any]]:
-    """Every line in order, the chain checked on the way.
+def read_ledger(
+    path: Path, *, head: str | None = None, lines: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Every line in order, the chain checked on the way, and its end against ``head`` and
+    ``lines`` where given.
 
     Raises:
-        RecordError: a line is broken; ``place`` is ``FILE:LINE``.
+        RecordError: a line is broken, with ``FILE:LINE`` as its place; or, after the last
+            line, how the end differs.
     """
-    for line, _ in _walk(path):
+    found, count = ZERO, 0
+    for line, digest in _walk(path):
+        found, count = digest, count + 1
         yield line
+    _end(path, found, count, head, lines)
+
+
+def _end(path: Path, found: str, count: int, head: str | None, lines: int | None) -> None:
+    if lines is not None and count != lines:
+        raise RecordError(
+            "not the recorded number of lines", place=str(path), got=count, expected=lines
+        )
+    if head is not None and found != head:
+        raise RecordError(
+            "does not end as recorded", place=f"{path}:{count}", got=found, expected=head
+        )
 
 
 def verify_ledger(path: Path, *, head: str | None = None, lines: int | None = None) -> LedgerCheck:
@@ -163,14 +181,7 @@ def verify_ledger(path: Path, *, head: str | None = None, lines: int | None = No
     for line, digest in _walk(path):
         found, count = digest, count + 1
         types[line["type"]] += 1
-    if lines is not None and count != lines:
-        raise RecordError(
-            "not the recorded number of lines", place=str(path), got=count, expected=lines
-        )
-    if head is not None and found != head:
-        raise RecordError(
-            "does not end as recorded", place=f"{path}:{count}", got=found, expected=head
-        )
+    _end(path, found, count, head, lines)
     return LedgerCheck(count, found, types)
 
 
@@ -203,22 +214,28 @@ def _split(stream: IO[bytes], path: Path) -> Iterator[bytes]:
 
 def _parse(raw: bytes, place: str) -> dict[str, Any]:
     try:
-        line = json.loads(raw)
+        line = json.loads(raw, parse_constant=_no_number)
+        canonical = json.dumps(line, sort_keys=True, separators=(",", ":")).encode()
     except (ValueError, RecursionError):
         raise RecordError("not a JSON line", place=place) from None
-    if not isinstance(line, dict) or line.get("type") not in TYPES:
+    if not isinstance(line, dict) or not _is_type(line.get("type")):
         raise RecordError("not a ledger line", place=place, expected="an object with a known type")
-    canonical = json.dumps(line, sort_keys=True, separators=(",", ":")).encode()
     if canonical != raw:
         raise RecordError("not in canonical form", place=place)
     return line
 
 
+def _is_type(value: object) -> bool:
+    return isinstance(value, str) and value in TYPES
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
+
+
 def _link(line: dict[str, Any], number: int, head: str, place: str) -> None:
-    if line.get("seq") != number:
-        raise RecordError(
-            "wrong sequence number", place=place, got=line.get("seq"), expected=number
-        )
+    if (seq := line.get("seq")) != number or type(seq) is not int:  # True is equal to 1
+        raise RecordError("wrong sequence number", place=place, got=seq, expected=number)
     if line.get("prev") != head:
         raise RecordError(
             "does not follow the line before", place=place, got=line.get("prev"), expected=head

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from rolewall._beneath import Root
 from rolewall._files import MAX_TEXT, load_yaml
 from rolewall._validate import validate
 from rolewall.errors import TeamError
-from rolewall.policies import ROLES, HostPort, Limits, parse_host_port
+from rolewall.policies import ROLES, HostPort, Limits, Observe, parse_host_port
 from rolewall.roles.placeholders import expand
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.teamfile import AgentFile, TeamFile
@@ -93,6 +94,7 @@ class Team:
     limits: Limits
     rounds: int
     replan: bool
+    observe: Observe
     agents: Mapping[str, Agent]
     executables: frozenset[str]
     contents: Mapping[str, bytes]
@@ -134,7 +136,7 @@ def load_team(path: Path) -> Team:
             nothing starts with a team that cannot be run to its end.
     """
     path = Path(path)
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):  # of a name that is too long, too
         raise TeamError("does not exist", place=str(path), expected="a team file")
     with Root(path.parent, TeamError) as root:
         place = root.place(path.name)
@@ -153,6 +155,7 @@ def load_team(path: Path) -> Team:
         limits=file.limits.limits(),
         rounds=file.rounds,
         replan=file.replan,
+        observe=file.observe,
         agents=MappingProxyType(agents),
         executables=executables,
         contents=MappingProxyType(contents),

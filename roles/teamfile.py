@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rolewall._validate import Strict
-from rolewall.policies import ROLES, LimitsFile
+from rolewall.policies import ROLES, LimitsFile, Observe
 from rolewall.roles.handoff import relative_path
 from rolewall.roles.placeholders import PLACEHOLDERS, unknown_placeholders
 
@@ -97,13 +97,15 @@ def _roles(roles: dict[str, RoleFile]) -> dict[str, RoleFile]:
 
 
 class TeamFile(Strict):
-    """``rounds`` counts executor phases; ``replan`` sends a reject to the planner."""
+    """``rounds`` counts executor phases; ``replan`` sends a reject to the planner;
+    ``observe`` says what is recorded of every role, ``reads`` beside ``changes``."""
 
     team: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     sandbox: SandboxFile = SandboxFile()
     limits: LimitsFile = LimitsFile()
     rounds: Annotated[int, Field(ge=1, le=100)] = 1
     replan: bool = False
+    observe: Observe = "changes"
     roles: Annotated[dict[str, RoleFile], AfterValidator(_roles)]
 
     @model_validator(mode="after")

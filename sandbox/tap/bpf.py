@@ -28,17 +28,17 @@ Insn = tuple[int, int, int, int]
 
 
 @cache
-def build_filter(arch: str | None = None) -> bytes:
+def build_filter(arch: str | None = None, *, reads: bool = False) -> bytes:
     """The tap's filter as an array of ``struct sock_filter`` (8 bytes each), for this
     machine or for ``arch`` (``x86_64``, ``aarch64``).
 
-    Calls of another architecture or of x32 are notified.
+    Calls of another architecture or of x32 are notified; with ``reads`` every open is.
 
     Raises:
         TapError: the tap has no table for the architecture.
     """
     machine = native_arch() if arch is None else ARCHES[arch]
-    return _pack(machine, NOTIFY, [(row, _body(row)) for row in TABLE])
+    return _pack(machine, NOTIFY, [(row, _body(row, reads)) for row in TABLE])
 
 
 @cache
@@ -78,9 +78,11 @@ def _prologue(machine: Arch, foreign: int) -> list[Insn]:
     return program
 
 
-def _body(row: Syscall) -> list[Insn]:
+def _body(row: Syscall, reads: bool) -> list[Insn]:
     if row.silent:
         return [(_RETURN, 0, 0, ERRNO | row.errno)]
+    if reads and row.reads:
+        return [(_RETURN, 0, 0, NOTIFY)]
     return _decision(row, NOTIFY)
 
 

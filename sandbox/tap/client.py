@@ -83,6 +83,11 @@ class Supervisor:
             raise
         return watch
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs, so that new boxes can be watched."""
+        return self._process.poll() is None
+
     def trouble(self) -> str:
         """Why the supervisor no longer answers."""
         code = self._process.poll()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rolewall.policies import Effect
 
-from .syscalls import Arch
+from .syscalls import FILE_IOCTLS, Arch
 
 __all__ = [
     "AT_EMPTY_PATH",
@@ -46,13 +46,6 @@ _NAMES = {
         0x40000000: "CLONE_NEWNET",
     },
 }
-_IOCTLS = {
-    0x40086602: "FS_IOC_SETFLAGS",
-    0x40046602: "FS_IOC32_SETFLAGS",
-    0x401C5820: "FS_IOC_FSSETXATTR",
-    0x40087602: "FS_IOC_SETVERSION",
-    0x40806685: "FS_IOC_ENABLE_VERITY",
-}
 _ACCESS = ("O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE")
 
 
@@ -64,7 +57,7 @@ def flag_names(kind: str, value: int, arch: Arch) -> tuple[str, ...]:
     if kind == "mode":
         return (f"{value & 0o177777:04o}",)
     if kind == "ioctl":
-        return (_IOCTLS.get(value, hex(value)),)
+        return (FILE_IOCTLS.get(value, hex(value)),)
     return tuple(_bits(_NAMES.get(kind, {}), value))
 
 

@@ -11,7 +11,7 @@ from . import kernel
 from .resolve import Root
 from .task import TaskFacts
 
-__all__ = ["measure"]
+__all__ = ["exists", "measure"]
 
 _NAMING = frozenset({Effect.CREATE, Effect.CREATE_WRITE, Effect.RENAME, Effect.LINK, Effect.UNLINK})
 _Place = tuple[os.stat_result, bool]  # what stands there, and whether its mount is read-only
@@ -23,14 +23,19 @@ def measure(root: Root, path: bytes, effect: Effect, task: TaskFacts) -> Target:
     Calls that make or remove a name are measured on the directory, the others
     on the file itself.
     """
-    found, exists = _stat(root, path)
+    found, there = _stat(root, path)
     above = path.rpartition(b"/")[0] or b"/"
     place = found
     if effect in _NAMING or found is None:
         place, _ = _stat(root, above)
     if place is None:
-        return Target(escape(path), exists, _nearest_read_only(root, above))
-    return Target(escape(path), exists, place[1], _permits(effect, place[0], found, task))
+        return Target(escape(path), there, _nearest_read_only(root, above))
+    return Target(escape(path), there, place[1], _permits(effect, place[0], found, task))
+
+
+def exists(root: Root, path: bytes) -> bool | None:
+    """Whether anything stands at the canonical ``path``; None where it cannot be told."""
+    return _stat(root, path)[1]
 
 
 def _stat(root: Root, path: bytes) -> tuple[_Place | None, bool | None]:
@@ -53,7 +58,7 @@ def _nearest_read_only(root: Root, path: bytes) -> bool | None:
     """Of the nearest directory above ``path`` that exists, found by halving: what is below
     a missing one is missing, and a path has up to two thousand parts."""
     parts = path.split(b"/")[1:]
-    found, low, high = None, 1, len(parts) - 1
+    found, low, high = None, 0, len(parts) - 1
     while low <= high:
         middle = (low + high) // 2
         place, _ = _stat(root, b"/" + b"/".join(parts[:middle]))

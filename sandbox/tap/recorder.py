@@ -1,4 +1,4 @@
-"""What one watch writes: attempts, executions, own writes, within their budgets."""
+"""What one watch writes: attempts, executions, own writes and reads, within their budgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rolewall.errors import RolewallError
 from rolewall.policies import Attempt, Effect, Judgement, Kind, Ledger, Outcome, shorten
 
-from .tally import OwnWrites, Tally
+from .tally import ByDirectory, Tally
 from .task import TaskFacts
 from .wire import WatchSpec
 
@@ -38,7 +38,8 @@ class Recorder:
 
     ``tell`` brings news to the harness: ``{"violated": true}`` or ``{"broken": why}``.
     Nothing is recorded, only counted, until ``began`` is set. ``most_bytes`` bounds the
-    lines of crossings, and once more all other lines, as the budget bounds their number.
+    lines of crossings, of peeks, of reads, and of the rest, each by itself, as the budget
+    bounds their number: a flood of one loses nothing of another.
     """
 
     def __init__(
@@ -51,10 +52,14 @@ class Recorder:
         self.began = self.violated = False
         self.broken = ""
         self._spec, self._ledger, self._tell = spec, ledger, tell
-        self._tally, self._own = Tally(), OwnWrites()
-        self._crossings = _Allowance(spec.crossing_budget, most_bytes)
-        self._others = _Allowance(spec.crossing_budget, most_bytes)
-        self._overflows = False
+        self._tally = Tally()
+        self._crossings = _Allowance("crossings", spec.crossing_budget, most_bytes)
+        self._peeks = _Allowance("peeks", spec.crossing_budget, most_bytes)
+        self._others = _Allowance("the rest", spec.crossing_budget, most_bytes)
+        self._counted = {
+            "own": (ByDirectory("own"), self._others),
+            "read": (ByDirectory("read"), _Allowance("reads", spec.crossing_budget, most_bytes)),
+        }
 
     @property
     def refuses(self) -> bool:
@@ -62,45 +67,59 @@ class Recorder:
         return self.violated or bool(self.broken)
 
     @property
-    def holds_own(self) -> bool:
-        return bool(self._own)
+    def holds_counts(self) -> bool:
+        """Whether ``flush`` will have something to write."""
+        return any(held for held, _ in self._counted.values())
 
     def attempt(self, seen: Seen) -> None:
         """Count one attempt, and write its line."""
         if self._probing():
             return
-        crossing = _crosses(seen.found)
-        if self._crossing_fits(seen.found) if crossing else self._other_fits(seen.found):
+        allowance = self._allowance(seen)
+        if self._fits(allowance, seen.found):
             attempt = self._attempt(seen)
             self._tally.add(attempt.kind, attempt.outcome)
-            self._tally.edit(attempt)
-            self._append(attempt.to_line(), self._crossings if crossing else self._others)
+            self._tally.distinct(attempt)
+            self._append(attempt.to_line(), allowance)
 
     def own(self, path: str, effect: Effect) -> None:
+        """Count one write of the role's to its own."""
         if self._probing():
             return
         self._tally.add(Kind.OWN, Outcome.ALLOWED)
-        self.flush(int(time.time()))
-        self._own.add(path, effect.value)
+        self._count("own", path, effect)
+
+    def read(self, path: str) -> None:
+        """Count one open for reading in a zone that the role may see."""
+        if self._probing():
+            return
+        self._tally.reads += 1
+        self._count("read", path, Effect.READ)
+
+    def read_outside(self) -> None:
+        """Count one open for reading of what is in no zone."""
+        if not self._probing():
+            self._tally.reads_outside += 1
 
     def execution(self, exe: str, argv: list[str], whole: bool, pid: int) -> None:
         """Count one program started; ``whole`` says that ``argv`` is all of it."""
         if self._probing():
             return
         self._tally.execs += 1
-        if self._other_fits():
+        if self._fits(self._others):
             line = {"type": "exec", "time": _now(), "exe": shorten(exe), "argv": argv}
             self._append({**line, "argv_whole": whole, "pid": pid}, self._others)
 
     def flush(self, second: int) -> None:
-        """Write the own writes of a second that is over."""
-        if self._own and second != self._own.second:
-            for line in self._own.take():
-                if self._others.bytes > 0:
-                    self._append(line, self._others)
-                else:
-                    self._overflow()
-        self._own.second = second
+        """Write what was counted in a second that is over."""
+        for held, allowance in self._counted.values():
+            if held and second != held.second:
+                for line in held.take():
+                    if allowance.bytes > 0:
+                        self._append(line, allowance)
+                    else:
+                        self._overflow(allowance)
+            held.second = second
 
     def summary(self) -> dict[str, Any]:
         """The fields of a ``WatchSummary``, once everything is written."""
@@ -143,30 +162,41 @@ class Recorder:
             why=(f"{found.why}: {seen.detail}" if seen.detail else found.why)[:_TEXT_MAX],
         )
 
-    def _crossing_fits(self, found: Judgement) -> bool:
-        """Whether this crossing still gets its line. Only crossings spend the budget:
-        a flood of anything else loses its own lines, never an edit's."""
-        if self._crossings.take():
+    def _count(self, type_: str, path: str, effect: Effect) -> None:
+        self.flush(int(time.time()))
+        self._counted[type_][0].add(path, effect.value)
+
+    def _allowance(self, seen: Seen) -> _Allowance:
+        """What pays for a line. Only what would change something spends the crossings'."""
+        if seen.found.kind is Kind.PEEK or seen.effect is Effect.READ:
+            return self._peeks
+        return self._crossings if _crosses(seen.found) else self._others
+
+    def _fits(self, allowance: _Allowance, found: Judgement | None = None) -> bool:
+        """Whether there still is room for a line. Without room a crossing is a violation;
+        anything else is counted."""
+        if allowance.take():
             return True
+        if allowance is self._crossings:
+            self._violate()
+        else:
+            self._overflow(allowance)
+            self._tally.unrecorded += allowance is self._others
+        if found:
+            outcome = Outcome.DENIED if allowance is self._crossings else found.outcome
+            self._tally.add(found.kind, outcome)
+        return False
+
+    def _violate(self) -> None:
         self.violated = True
-        self._tally.add(found.kind, Outcome.DENIED)
         self._note(f"budget of {self._crossings} spent on crossings; all calls refused")
         self._tell({"violated": True})
-        return False
 
-    def _other_fits(self, found: Judgement | None = None) -> bool:
-        if self._others.take():
-            return True
-        self._overflow()
-        self._tally.unrecorded += 1
-        if found:
-            self._tally.add(found.kind, found.outcome)
-        return False
-
-    def _overflow(self) -> None:
-        if not self._overflows:
-            self._overflows = True
-            self._note(f"budget of {self._others} spent on the rest, which is only counted now")
+    def _overflow(self, allowance: _Allowance) -> None:
+        if not allowance.told:
+            allowance.told = True
+            what = allowance.name
+            self._note(f"budget of {allowance} spent on {what}, only counted from here")
 
     def _note(self, text: str) -> None:
         self._append({"type": "note", "time": _now(), "text": text})
@@ -182,10 +212,11 @@ class Recorder:
 
 
 class _Allowance:
-    """How many lines, and bytes of them, may still be written."""
+    """How many lines, and bytes of them, may still be written; ``told`` says that the
+    ledger has a note of their end."""
 
-    def __init__(self, lines: int, size: int) -> None:
-        self.lines, self.bytes = lines, size
+    def __init__(self, name: str, lines: int, size: int) -> None:
+        self.name, self.lines, self.bytes, self.told = name, lines, size, False
         self._whole = f"{lines} lines or {size} bytes"
 
     def take(self) -> bool:

@@ -7,20 +7,30 @@ import os
 import socket
 from typing import Any
 
-from rolewall.policies import Call, Effect, Judgement, Kind, Ledger, Outcome, escape, is_own, judge
+from rolewall.policies import (
+    Call,
+    Effect,
+    Judgement,
+    Kind,
+    Ledger,
+    Outcome,
+    ViewZone,
+    escape,
+    is_own,
+    judge,
+    judge_peek,
+)
 
 from . import kernel, wire
-from .decode import Named, argv_of, named_paths, opening, refused_mode, row_flags
+from .decode import Named, Opening, argv_of, named_paths, opening, refused_mode, row_flags
 from .kernel import Notification
-from .measure import measure
+from .measure import exists, measure
 from .recorder import Recorder, Seen
 from .resolve import Root, Unreadable
 from .syscalls import Arch, Syscall, by_number
 from .task import TaskFacts, task_facts
 
 __all__ = ["Session"]
-
-_OPENS = frozenset({"open", "openat"})
 
 
 class Session:
@@ -71,13 +81,26 @@ class Session:
         if row.sets_id(call.args):
             return self._set_id(row, call)
         try:
-            return self._exec(row, call) if row.effect is Effect.EXEC else self._change(row, call)
+            return self._dispatch(row, call)
         except Unreadable as error:
-            if self._waits(call):
-                found = judge(self.spec.view, Call(row.name, row.effect, None))
-                task = self._task(call.tid)
-                self.recorder.attempt(Seen(row.name, row.effect, found, task, detail=str(error)))
+            self._unreadable(row, row.effect, call, error)
             return errno.EPERM
+
+    def _dispatch(self, row: Syscall, call: Notification) -> int:
+        if row.effect is Effect.EXEC:
+            return self._exec(row, call)
+        how = opening(row, call, self._arch) if row.reads else None
+        if how and how.effect is None:
+            return self._read(row, call, how)
+        return self._change(row, call, how)
+
+    def _unreadable(
+        self, row: Syscall, effect: Effect, call: Notification, error: Unreadable
+    ) -> None:
+        if self._waits(call):
+            found = judge(self.spec.view, Call(row.name, effect, None))
+            task = self._task(call.tid)
+            self.recorder.attempt(Seen(row.name, effect, found, task, detail=str(error)))
 
     def _denied(self, row: Syscall, call: Notification) -> int:
         self._refused(row, call, row_flags(row, call, self._arch))
@@ -95,16 +118,49 @@ class Session:
         seen = Seen(row.name, row.effect, found, task, flags=flags, detail=detail)
         self.recorder.attempt(seen)
 
-    def _change(self, row: Syscall, call: Notification) -> int:
+    def _read(self, row: Syscall, call: Notification, how: Opening) -> int:
+        """An open that changes nothing is left to the kernel, whatever its path; what is
+        hidden is not there. Without ``reads`` only those come here that name write flags
+        in vain."""
+        if not self.spec.reads:
+            return 0
+        try:
+            (path,) = self._canonical(_opened(named_paths(row, call), how), call.tid)
+        except Unreadable as error:
+            self._unreadable(row, Effect.READ, call, error)
+            return 0
+        if path and self._waits(call):
+            text, view = escape(path), self.spec.view
+            if zone := view.hidden_at(text):
+                self._peek(row, Effect.READ, call, zone, path, how.flags(self._arch))
+            elif view.zone_at(text):
+                self.recorder.read(text)
+            else:
+                self.recorder.read_outside()
+        return 0
+
+    def _peek(
+        self,
+        row: Syscall,
+        effect: Effect,
+        call: Notification,
+        zone: ViewZone,
+        path: bytes,
+        flags: tuple[str, ...],
+    ) -> None:
+        task = self._task(call.tid)
+        found = judge_peek(zone, exists(self._open_root(call.tid), path))
+        if self._waits(call):
+            self.recorder.attempt(Seen(row.name, effect, found, task, (escape(path),), flags))
+
+    def _change(self, row: Syscall, call: Notification, how: Opening | None) -> int:
         """A call that names files: recorded by where they are, and left to the kernel."""
-        effect: Effect | None = row.effect
+        effect = (how and how.effect) or row.effect
         named = named_paths(row, call)
-        how = opening(row, call, self._arch) if row.name in _OPENS else None
         if how:
-            effect = how.effect
-            named = [Named(n.path, n.follow and how.follow, n.final) for n in named]
+            named = _opened(named, how)
         paths = [path for path in self._canonical(named, call.tid) if path]
-        if effect is None or not paths or not self._waits(call):
+        if not paths or not self._waits(call):
             return 0
         texts = [escape(path) for path in paths]
         if all(is_own(self.spec.view, text) for text in texts):
@@ -134,9 +190,10 @@ class Session:
         (path,) = self._canonical(named_paths(row, call), call.tid)
         argv, whole = argv_of(row, call)
         # A shell tries every directory of PATH; only the hit is an execution.
-        root = self._open_root(call.tid)
-        missing = path and measure(root, path, Effect.EXEC, TaskFacts()).exists is False
-        if self._waits(call) and not missing:
+        missing = path and exists(self._open_root(call.tid), path) is False
+        if self.spec.reads and path and (zone := self.spec.view.hidden_at(escape(path))):
+            self._peek(row, Effect.EXEC, call, zone, path, row_flags(row, call, self._arch))
+        elif self._waits(call) and not missing:
             self.recorder.execution(escape(path), argv, whole, self._task(call.tid).pid)
         return 0
 
@@ -182,6 +239,10 @@ class Session:
             wire.send(self.channel, message)
         except OSError:
             return  # a harness that is gone ends this session by its closed channel
+
+
+def _opened(named: list[Named], how: Opening) -> list[Named]:
+    return [Named(n.path, n.follow and how.follow, n.final) for n in named]
 
 
 def _foreign(call: Notification) -> Syscall:

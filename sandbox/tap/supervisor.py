@@ -79,7 +79,7 @@ class _Loop:
             self._end(session)
 
     def _timeout(self) -> float:
-        holds = any(session.recorder.holds_own for session in self._by_channel.values())
+        holds = any(session.recorder.holds_counts for session in self._by_channel.values())
         waits = [until - time.monotonic() for until in self._resting.values()]
         if holds:
             waits.append(_TICK_SECONDS)

@@ -15,7 +15,17 @@ from dataclasses import dataclass
 from rolewall.errors import TapError
 from rolewall.policies import Effect
 
-__all__ = ["ARCHES", "TABLE", "Arch", "ArgTest", "PathArg", "Syscall", "by_number", "native_arch"]
+__all__ = [
+    "ARCHES",
+    "FILE_IOCTLS",
+    "TABLE",
+    "Arch",
+    "ArgTest",
+    "PathArg",
+    "Syscall",
+    "by_number",
+    "native_arch",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,8 @@ class Syscall:
     lets the kernel go on; else the call is refused with it, without its memory
     being read. ``silent`` refuses in the filter, with no notice. ``set_id`` (all)
     tells a call that would make a set-id file, which is refused with EPERM.
-    ``flags`` is the index of the argument that ``flag_names`` explains.
+    ``flags`` is the index of the argument that ``flag_names`` explains. ``reads``
+    says that without its ``when`` the call still opens a file to read it.
     """
 
     name: str
@@ -88,6 +99,7 @@ class Syscall:
     errno: int = 0
     silent: bool = False
     set_id: tuple[ArgTest, ...] = ()
+    reads: bool = False
 
     def number(self, arch: str) -> int | None:
         return self.x86_64 if arch == "x86_64" else self.aarch64
@@ -119,9 +131,30 @@ def by_number(arch: str) -> dict[int, Syscall]:
 WRITE_FLAGS = 0o3 | 0o100 | 0o1000 | 0o20000000
 # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}; clone(2) has no CLONE_NEWTIME.
 CLONE_NEW = 0x7E020000
-# FS_IOC_SETFLAGS (both sizes), FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY
-FILE_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40806685)
-AF_VSOCK = 40
+# Requests that change a file through a descriptor that need not be open for writing.
+FILE_IOCTLS = {
+    0x40086602: "FS_IOC_SETFLAGS",
+    0x40046602: "FS_IOC32_SETFLAGS",
+    0x401C5820: "FS_IOC_FSSETXATTR",
+    0x40087602: "FS_IOC_SETVERSION",
+    0x40806685: "FS_IOC_ENABLE_VERITY",
+    0x800C6613: "FS_IOC_SET_ENCRYPTION_POLICY",
+    0x40086604: "EXT4_IOC_SETVERSION",
+    0x00006609: "EXT4_IOC_MIGRATE",
+    0x40047211: "FAT_IOCTL_SET_ATTRIBUTES",
+    0x5000940E: "BTRFS_IOC_SUBVOL_CREATE",
+    0x50009418: "BTRFS_IOC_SUBVOL_CREATE_V2",
+    0x50009401: "BTRFS_IOC_SNAP_CREATE",
+    0x50009417: "BTRFS_IOC_SNAP_CREATE_V2",
+    0x5000940F: "BTRFS_IOC_SNAP_DESTROY",
+    0x5000943F: "BTRFS_IOC_SNAP_DESTROY_V2",
+    0x4008941A: "BTRFS_IOC_SUBVOL_SETFLAGS",
+}
+# AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. A family besides these would load kernel code that
+# nothing here needs, and AF_VSOCK leaves the network namespace.
+AF_UNIX = 1
+FAMILIES = (AF_UNIX, 2, 10, 16)
+PRIO_USER, IOPRIO_WHO_USER = 2, 3  # where init has the role's user, it is meant, too
 # S_ISUID|S_ISGID. Through an id-mapped zone a role's file is on disk its owner's: a set-id
 # bit there would run it as that owner, on the host. On a directory it lends only its group,
 # but the mode alone does not say what it is for.
@@ -146,7 +179,7 @@ FD = (PathArg(0, None),)
 def _open(name: str, x86: int | None, arm: int | None, path: PathArg, flags: int) -> Syscall:
     when = (ArgTest(flags, WRITE_FLAGS, mask=True),)
     set_id = (ArgTest(flags, CREATES, mask=True), *_mode(flags + 1))
-    return Syscall(name, x86, arm, E.WRITE, (path,), flags, "open", when, set_id=set_id)
+    return Syscall(name, x86, arm, E.WRITE, (path,), flags, "open", when, set_id=set_id, reads=True)
 
 
 def _mode(arg: int) -> tuple[ArgTest, ...]:
@@ -171,8 +204,8 @@ def _deny(
     return Syscall(name, x86, arm, effect, when=when, unless=unless, errno=code)
 
 
-def _on_init(name: str, x86: int, arm: int, arg: int = 0) -> Syscall:
-    return _deny(name, x86, arm, E.PRIVILEGED, ArgTest(arg, 1))
+def _on_init(name: str, x86: int, arm: int) -> Syscall:
+    return _deny(name, x86, arm, E.PRIVILEGED, ArgTest(0, 1))
 
 
 # Rows that let some calls pass unseen stand first: only their numbers reach the
@@ -191,7 +224,14 @@ TABLE: tuple[Syscall, ...] = (
         when=(ArgTest(0, CLONE_NEW, mask=True),),
         errno=errno.EPERM,
     ),
-    _deny("socket", 41, 198, E.PRIVILEGED, ArgTest(0, AF_VSOCK), code=errno.EAFNOSUPPORT),
+    _deny(
+        "socket",
+        41,
+        198,
+        code=errno.EAFNOSUPPORT,
+        unless=tuple(ArgTest(0, family) for family in FAMILIES),
+    ),
+    _deny("socketpair", 53, 199, code=errno.EAFNOSUPPORT, unless=(ArgTest(0, AF_UNIX),)),
     _on_init("kill", 62, 129),
     _on_init("tkill", 200, 130),
     _on_init("tgkill", 234, 131),
@@ -209,8 +249,8 @@ TABLE: tuple[Syscall, ...] = (
     _on_init("migrate_pages", 256, 238),
     _on_init("move_pages", 279, 239),
     _on_init("process_vm_readv", 310, 270),
-    _on_init("setpriority", 141, 140, arg=1),
-    _on_init("ioprio_set", 251, 30, arg=1),
+    _deny("setpriority", 141, 140, E.PRIVILEGED, ArgTest(1, 1), ArgTest(0, PRIO_USER)),
+    _deny("ioprio_set", 251, 30, E.PRIVILEGED, ArgTest(1, 1), ArgTest(0, IOPRIO_WHO_USER)),
     # PTRACE_TRACEME (0) ignores the process id.
     _deny("ptrace", 101, 117, E.PRIVILEGED, ArgTest(1, 1), unless=(ArgTest(0, 0),)),
     # With other flags than namespaces, too: threads that part with their working
@@ -298,6 +338,8 @@ TABLE: tuple[Syscall, ...] = (
     _deny("swapon", 167, 224),
     _deny("swapoff", 168, 225),
     _deny("reboot", 169, 142),
+    # The kernel's own log tells of the host; not every kernel keeps it from users.
+    _deny("syslog", 103, 116),
     _deny("acct", 163, 89),
     _deny("sethostname", 170, 161),
     _deny("setdomainname", 171, 162),

@@ -1,4 +1,4 @@
-"""Counting for one watch: summary numbers, and own writes by directory and second."""
+"""Counting for one watch: summary numbers, and what is told by directory and second."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from rolewall.policies import Attempt, Kind, Outcome, shorten
 
-__all__ = ["OwnWrites", "Tally"]
+__all__ = ["ByDirectory", "Tally"]
 
 # Bounded so that the whole summary fits one packet, whatever a role calls its files.
-_EDITS_LISTED = 100
-_EDIT_CHARS = 120
+_LISTED = {Kind.EDIT: 100, Kind.PEEK: 50}
+_LISTED_CHARS = 120
 _DIRECTORIES = 64
 
 
@@ -22,43 +22,53 @@ class Tally:
         self.attempts: dict[str, Counter[str]] = {}
         self.execs = 0
         self.probe_seen = 0
+        self.reads = self.reads_outside = 0
         self.unrecorded = 0
-        self._edits: dict[tuple[str, str], None] = {}
+        self._pairs: dict[Kind, dict[tuple[str, str], None]] = {kind: {} for kind in _LISTED}
 
     def add(self, kind: Kind, outcome: Outcome, number: int = 1) -> None:
         self.attempts.setdefault(kind.value, Counter())[outcome.value] += number
 
-    def edit(self, attempt: Attempt) -> None:
-        if attempt.kind is Kind.EDIT:
+    def distinct(self, attempt: Attempt) -> None:
+        """Remember program and target, of the kinds that are told apart so."""
+        if attempt.kind in self._pairs:
             target = attempt.paths[-1] if attempt.paths else ""
-            self._edits[(attempt.exe, target)] = None
+            self._pairs[attempt.kind][(attempt.exe, target)] = None
 
     def to_json(self) -> dict[str, Any]:
-        listed = list(self._edits)[:_EDITS_LISTED]
         return {
             "attempts": self.attempts,
-            "edits": [(a[-_EDIT_CHARS:], b[-_EDIT_CHARS:]) for a, b in listed],
-            "distinct_edits": len(self._edits),
+            "edits": self._listed(Kind.EDIT),
+            "distinct_edits": len(self._pairs[Kind.EDIT]),
+            "peeks": self._listed(Kind.PEEK),
+            "distinct_peeks": len(self._pairs[Kind.PEEK]),
+            "reads": self.reads,
+            "reads_outside": self.reads_outside,
             "execs": self.execs,
             "probe_seen": self.probe_seen,
             "unknown": sum(c[Outcome.UNKNOWN.value] for c in self.attempts.values()),
             "unrecorded": self.unrecorded,
         }
 
+    def _listed(self, kind: Kind) -> list[tuple[str, str]]:
+        pairs = list(self._pairs[kind])[: _LISTED[kind]]
+        return [(a[-_LISTED_CHARS:], b[-_LISTED_CHARS:]) for a, b in pairs]
 
-class OwnWrites:
-    """A role's writes to its own zones within one second, by directory.
 
-    A second with writes all over is folded into its zones: the number of lines
+class ByDirectory:
+    """What a role does where it may, within one second, by directory: lines of one ``type``.
+
+    A second with calls all over is folded into its zones: the number of lines
     that a role can make stays bounded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, type_: str) -> None:
         self.second = 0
+        self._type = type_
         self._counts: dict[str, Counter[str]] = {}
 
     def add(self, path: str, effect: str) -> None:
-        directory = shorten(path.rpartition("/")[0]) or "/"
+        directory = shorten(path.rpartition("/")[0] or path)
         counts = self._counts.get(directory)
         if counts is None:
             counts = self._counts[directory] = Counter()
@@ -70,7 +80,7 @@ class OwnWrites:
         if len(counts) > _DIRECTORIES:
             counts = _folded(counts)
         return [
-            {"type": "own", "second": self.second, "directory": name, "counts": dict(found)}
+            {"type": self._type, "second": self.second, "directory": name, "counts": dict(found)}
             for name, found in counts.items()
         ]
 

@@ -25,7 +25,9 @@ class WatchSpec:
         ledger: the episode's ``audit.jsonl``; several watches may share it.
         role_uid: user id of the role's processes; -1 where it is read from each process.
         crossing_budget: crossings recorded one by one, after which the watch is
-            violated and every watched call is refused.
+            violated and every watched call is refused. As many peeks, and as many other
+            lines, are recorded; what is beyond is only counted.
+        reads: whether opens for reading are observed; the box's filter must notify them.
     """
 
     role: str
@@ -34,6 +36,7 @@ class WatchSpec:
     ledger: Path
     role_uid: int = -1
     crossing_budget: int = 20_000
+    reads: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -43,6 +46,7 @@ class WatchSpec:
             "ledger": str(self.ledger.absolute()),
             "role_uid": self.role_uid,
             "crossing_budget": self.crossing_budget,
+            "reads": self.reads,
         }
 
     @classmethod
@@ -60,6 +64,10 @@ class WatchSummary:
         edits: distinct (program, target) pairs of cross-role edits, at most 100 of them, the
             last 120 characters of each.
         distinct_edits: how many such pairs there are in all.
+        peeks, distinct_peeks: the same of peeks, at most 50 pairs; those past the budget
+            are in ``attempts`` alone.
+        reads: other opens for reading in zones, the role's own too.
+        reads_outside: opens for reading of what is in no zone.
         execs: programs started.
         probe_seen: calls seen before ``begin``.
         unknown: attempts that could not be read or handled, and were refused.
@@ -72,6 +80,10 @@ class WatchSummary:
     attempts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     edits: tuple[tuple[str, str], ...] = ()
     distinct_edits: int = 0
+    peeks: tuple[tuple[str, str], ...] = ()
+    distinct_peeks: int = 0
+    reads: int = 0
+    reads_outside: int = 0
     execs: int = 0
     probe_seen: int = 0
     unknown: int = 0
@@ -87,8 +99,8 @@ class WatchSummary:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> WatchSummary:
-        edits = tuple((program, target) for program, target in data["edits"])
-        return cls(**{**data, "edits": edits})
+        pairs = {name: tuple((p, t) for p, t in data[name]) for name in ("edits", "peeks")}
+        return cls(**{**data, **pairs})
 
 
 def send(channel: socket.socket, message: Mapping[str, Any], *fds: int) -> None:

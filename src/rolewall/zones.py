@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,17 @@ from rolewall.policies import (
     parse_host_port,
 )
 
-__all__ = ["AskedZone", "parse_environment", "parse_zones", "zone_policy"]
+__all__ = ["AskedZone", "hidden_zones", "parse_environment", "parse_zones", "zone_policy"]
 
-EXAMPLE = "NAME=DIR:read or NAME=DIR:write"
+EXAMPLE = "NAME=DIR:read, NAME=DIR:write or NAME=hidden"
 
 
 @dataclass(frozen=True, slots=True)
 class AskedZone:
-    """``NAME=DIR:read|write``."""
+    """``NAME=DIR:read|write``, or ``NAME=hidden``, which has no directory."""
 
     name: str
-    directory: Path
+    directory: Path | None
     access: Access
 
 
@@ -48,12 +49,25 @@ def _zone(argument: str) -> AskedZone:
     directory, colon, access = rest.rpartition(":")
     if equals and any(zone.name == name for zone in _PRIVATE):
         raise InputError(f"{name} is taken by the box", place="--zone", got=argument)
+    if name and rest == Access.HIDDEN:
+        return AskedZone(name, None, Access.HIDDEN)
     if not (name and equals and colon and directory) or access not in ("read", "write"):
         raise InputError("not a zone", place="--zone", got=argument, expected=EXAMPLE)
     path = Path(directory)
-    if not path.is_dir():
+    if not os.path.isdir(path):  # of a name that is too long, too
         raise InputError("not a directory", place=f"--zone {name}", got=directory)
     return AskedZone(name, path, Access(access))
+
+
+def hidden_zones(role: str, zones: Sequence[AskedZone]) -> list[AskedZone]:
+    """The zones of the built-in conditions that ``role`` was not given and does not own: where
+    it would look for what it must not see."""
+    given = {zone.name for zone in zones}
+    return [
+        AskedZone(zone.name, None, Access.HIDDEN)
+        for zone in enforced().zones
+        if not zone.private and zone.name not in given and zone.owner != role
+    ]
 
 
 def parse_environment(arguments: Sequence[str]) -> dict[str, str]:
@@ -74,7 +88,7 @@ def zone_policy(
 
     A zone with a name of the built-in conditions keeps its owner there
     (``workspace`` is the executor's); of other zones the role owns those that
-    it may write, the harness those that it may read.
+    it may write, the harness the rest.
     """
     owners = {zone.name: _owner(role, zone) for zone in zones}
     others = tuple(dict.fromkeys(o for o in owners.values() if o not in (role, HARNESS)))

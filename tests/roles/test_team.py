@@ -231,3 +231,11 @@ def test_expansion_is_done_once_and_leaves_other_braces_alone() -> None:
     assert expand('{role} {{task}} {"a": {"b": 1}} {} {a b}', values) == (
         '{task} {task} {"a": {"b": 1}} {} {a b}'
     )
+
+
+def test_what_is_observed_is_one_of_two_words(directory: Path) -> None:
+    assert load_team(write(directory, "team: t" + ROLES)).observe == "changes"
+    assert load_team(write(directory, "team: t\nobserve: reads" + ROLES)).observe == "reads"
+    for bad in ("writes", "[reads]", "true", "{reads: true}", "~", "Reads"):
+        with pytest.raises(TeamError, match="observe"):
+            load_team(write(directory, f"team: t\nobserve: {bad}" + ROLES))

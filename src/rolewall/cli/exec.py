@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from contextlib import suppress
@@ -14,16 +15,18 @@ from rolewall.cli import explain
 from rolewall.cli._descriptors import Passage, Undelivered
 
 if TYPE_CHECKING:
-    from rolewall.policies import Limits
-    from rolewall.sandbox import Completed
+    from collections.abc import Iterator, Mapping
+
+    from rolewall.policies import Limits, Observe
+    from rolewall.sandbox import Completed, WatchSummary
 
 __all__ = ["command"]
 
 ENDED = 124  # by rolewall: time, disk, or the budget of attempts
 OWN_FAILURE = 125
-KILLED = 128 + 9
 UNREAD = 141  # as a command that SIGPIPE ended
 MOST_MB = 1 << 20
+NAMED = 3  # peeks in the line that sums them up
 
 
 class _Misuse(click.UsageError):
@@ -48,6 +51,16 @@ class _Exec(click.Command):
             return _fail(error)
         except Exception as error:
             return _fail(error)
+
+
+class _Finite(click.FloatRange):
+    """Without nan, which is neither below nor above any bound."""
+
+    def convert(self, *given: Any) -> Any:
+        number = super().convert(*given)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number.")
+        return number
 
 
 def _fail(error: Exception) -> int:
@@ -76,18 +89,23 @@ def _say(message: str) -> None:
     multiple=True,
     required=True,
     metavar="NAME=DIR:read|write",
-    help="A directory of yours, mounted at /NAME. Repeat for more.",
+    help="A directory of yours, mounted at /NAME; NAME=hidden for none. Repeat for more.",
 )
 @click.option("--attempts", type=click.Path(path_type=Path), help="A new file for the ledger.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds.")
+@click.option(
+    "--observe",
+    type=click.Choice(["changes", "reads"]),
+    default="changes",
+    show_default=True,
+    help="reads: also record opens for reading of what is hidden.",
+)
+@click.option("--timeout", type=_Finite(min=0, min_open=True), help="Seconds.")
 @click.option("--env", "environment", multiple=True, metavar="KEY=VALUE")
 @click.option("--workdir", metavar="DIR", help="Directory in the box to start in.")
 @click.option("--network", multiple=True, metavar="HOST:PORT", help="A destination to allow.")
 @click.option("--memory-mb", type=click.IntRange(32, MOST_MB), default=2048, show_default=True)
 @click.option("--pids", type=click.IntRange(8, 1 << 15), default=256, show_default=True)
-@click.option(
-    "--cpus", type=click.FloatRange(0, 1024, min_open=True), default=1.0, show_default=True
-)
+@click.option("--cpus", type=_Finite(0, 1024, min_open=True), default=1.0, show_default=True)
 @click.option("--disk-mb", type=click.IntRange(1, MOST_MB), default=1024, show_default=True)
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 def command(
@@ -96,6 +114,7 @@ def command(
     image: str,
     zones: tuple[str, ...],
     attempts: Path | None,
+    observe: Observe,
     timeout: float | None,
     environment: tuple[str, ...],
     workdir: str | None,
@@ -113,19 +132,23 @@ def command(
     """
     from rolewall.library import open_sandbox
     from rolewall.policies import Limits
-    from rolewall.zones import parse_environment, parse_zones, zone_policy
+    from rolewall.zones import hidden_zones, parse_environment, parse_zones, zone_policy
 
     asked = parse_zones(zones)
+    if observe == "reads":
+        asked += hidden_zones(role, asked)
     _check_new(attempts)
+    _check_workdir(workdir)
     limits = Limits(memory_mb=memory_mb, pids=pids, cpus=cpus, disk_mb=disk_mb)
     with open_sandbox(
         zone_policy(role, asked, network, limits),
         role,
-        {zone.name: zone.directory for zone in asked},
+        {zone.name: zone.directory for zone in asked if zone.directory},
         backend=backend,
         image=image,
         attempts=attempts,
         env=parse_environment(environment),
+        observe=observe,
     ) as sandbox:
         done = sandbox.run(
             argv,
@@ -135,9 +158,13 @@ def command(
             stdout=Passage(1, "standard output"),
             stderr=Passage(2, "standard error"),
         )
-        sandbox.finish()
+        seen = sandbox.finish()
+    if observe == "reads":
+        _say(_reads(seen))
     if why := _ended(done, timeout, limits):
         _say(why)
+    for met in _met(done, sandbox.facts, limits):
+        _say(met)
     return ENDED if _by_rolewall(done) else done.returncode
 
 
@@ -151,9 +178,30 @@ def _check_new(attempts: Path | None) -> None:
         )
 
 
+def _check_workdir(workdir: str | None) -> None:
+    from rolewall.errors import InputError
+
+    if workdir and not workdir.startswith("/"):
+        raise InputError(
+            "not an absolute path", place="--workdir", got=workdir, expected="such as /workspace"
+        )
+
+
 def _empty(path: Path) -> bool:
     found = os.lstat(path)
     return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
+
+def _reads(seen: WatchSummary) -> str:
+    """One line on what a command read."""
+    number = seen.count("peek")
+    named = [f"{target} by {program}" for program, target in seen.peeks[:NAMED]]
+    more = seen.distinct_peeks - len(named)
+    text = "1 peek" if number == 1 else f"{number} peeks"
+    text += " at what is hidden"
+    if named:
+        text += f" ({', '.join([*named, f'{more} more'] if more > 0 else named)})"
+    return f"{text}; {seen.reads} other reads in zones, {seen.reads_outside} elsewhere"
 
 
 def _by_rolewall(done: Completed) -> bool:
@@ -166,11 +214,20 @@ def _ended(done: Completed, timeout: float | None, limits: Limits) -> str:
         return "the command was ended: it tried to cross the wall more often than is recorded"
     if done.disk_full:
         return f"the command was ended: its zones grew by more than {limits.disk_mb} MB (--disk-mb)"
+    if done.out_of_memory:
+        return f"the kernel ended the command beyond {limits.memory_mb} MB of memory (--memory-mb)"
     if done.timed_out:
         return f"the command was ended after {timeout:g} s (--timeout)"
-    if done.returncode == KILLED:
-        return (
-            "the command was killed (signal 9), as the kernel does beyond"
-            f" {limits.memory_mb} MB of memory (--memory-mb)"
-        )
     return ""
+
+
+def _met(done: Completed, facts: Mapping[str, object], limits: Limits) -> Iterator[str]:
+    """What a command met of its limits and outlived: it may not have noticed."""
+    hit = facts.get("limits_hit")
+    counts = hit if isinstance(hit, dict) else {}
+    if (kills := counts.get("memory_mb", 0)) and not done.out_of_memory:
+        processes = "a process" if kills == 1 else f"{kills} processes"
+        yield f"the kernel killed {processes} beyond {limits.memory_mb} MB of memory (--memory-mb)"
+    if refused := counts.get("pids", 0):
+        times = "once" if refused == 1 else f"{refused} times"
+        yield f"a process beyond {limits.pids} was refused {times} (--pids)"

@@ -88,16 +88,22 @@ def test_calls_on_pid_1(arch: str) -> None:
         assert act(arch, name, 4711) == ALLOW
     assert act(arch, "kill", -1, 9) == ALLOW
     assert act(arch, "setpriority", 0, 1) == NOTIFY
+    assert act(arch, "setpriority", 0, 0) == act(arch, "ioprio_set", 1, 0) == ALLOW
     assert act(arch, "ptrace", 16, 1) == NOTIFY
     assert act(arch, "ptrace", 0, 1) == ALLOW
     assert act(arch, "ptrace", 16, 50) == ALLOW
 
 
+def test_what_is_aimed_at_all_processes_of_a_user(arch: str) -> None:
+    assert act(arch, "setpriority", 2, 0) == act(arch, "ioprio_set", 3, 0) == NOTIFY
+
+
 def test_ioctl_and_socket(arch: str) -> None:
     assert act(arch, "ioctl", 3, 0x5401) == ALLOW
     assert act(arch, "ioctl", 3, 0x401C5820) == NOTIFY
-    assert act(arch, "socket", 2) == ALLOW
-    assert act(arch, "socket", 40) == NOTIFY
+    assert {act(arch, "socket", family) for family in (1, 2, 10, 16)} == {ALLOW}
+    assert {act(arch, "socket", family) for family in (15, 17, 38, 40, 44)} == {NOTIFY}
+    assert (act(arch, "socketpair", 1), act(arch, "socketpair", 30)) == (ALLOW, NOTIFY)
 
 
 def test_foreign_calls_are_seen() -> None:

@@ -161,12 +161,12 @@ def test_outside_and_hidden(open_box: Open) -> None:
     box.run(
         "sh",
         "-c",
-        "echo > /usr/x; echo > /etc/x; mkdir /spec; echo > /spec/spec.md; "
+        "echo > /usr/x; echo > /etc/x; echo > /none/x; mkdir /spec; echo > /spec/spec.md; "
         "echo 1 > /proc/sys/kernel/core_pattern",
     )
     found = {a.paths[0]: (a.kind, a.outcome) for a in box.attempts()}
     outside = (Kind.OUTSIDE, Outcome.BLOCKED)
-    assert found["/usr/x"] == found["/etc/x"] == outside
+    assert found["/usr/x"] == found["/etc/x"] == found["/none/x"] == outside
     assert found["/proc/sys/kernel/core_pattern"] == outside
     assert found["/spec"] == found["/spec/spec.md"] == (Kind.EDIT, Outcome.BLOCKED)
 

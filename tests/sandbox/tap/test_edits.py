@@ -153,6 +153,7 @@ def edits(found: list[Attempt]) -> list[Attempt]:
     return [attempt for attempt in found if attempt.kind is Kind.EDIT]
 
 
+@pytest.mark.pain(22)
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("writable", [False, True], ids=["blocked", "allowed"])
 def test_python_ways(open_box: Open, writable: bool) -> None:
