@@ -25,12 +25,14 @@ def broken(ran: Completed, why: str) -> Finding:
 
 def ended_badly(ran: Completed) -> str:
     """Why this process can have judged nothing, or an empty text."""
-    if ran.timed_out:
-        return "the grader ran out of time"
-    if ran.violation:
-        return "the grader was stopped for a violation"
-    if ran.disk_full:
-        return "the grader filled its disk"
+    for ended, why in (
+        (ran.timed_out, "the grader ran out of time"),
+        (ran.violation, "the grader was stopped for a violation"),
+        (ran.disk_full, "the grader filled its disk"),
+        (ran.out_of_memory, "the grader ran out of memory"),
+    ):
+        if ended:
+            return why
     if ran.returncode in (126, 127):
         return f"exit status {ran.returncode}: a program could not be started"
     number = ran.returncode - SHELL_SIGNAL

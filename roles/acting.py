@@ -12,13 +12,14 @@ import shlex
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from rolewall.errors import StorageError, TeamError
 from rolewall.roles.script import ScriptStep
 from rolewall.roles.seal import Evidence
 from rolewall.roles.team import Agent, CommandAgent, ScriptAgent
-from rolewall.sandbox import Box, Completed, Output, Streams
+from rolewall.roles.transcript import Transcript
+from rolewall.sandbox import Box, Completed
 
 __all__ = ["Acted", "Turn", "act"]
 
@@ -35,7 +36,8 @@ class Turn:
         prompt: the generated prompt, as it lies at ``/rolewall/prompt.md``.
         nonce: the verifier's, else None.
         seconds: how long the phase may take.
-        transcript: path of the JSON lines file to write, without a suffix.
+        transcript: path of the files to write, without a suffix: ``.jsonl`` with a line
+            for each command, ``.stdout`` and ``.stderr`` with all that was written.
     """
 
     role: str
@@ -48,7 +50,11 @@ class Turn:
 
 @dataclass
 class Acted:
-    """How a turn went. ``seconds`` is the time its commands took."""
+    """How a turn went. ``seconds`` is the time its commands took.
+
+    ``memory`` is the outcome of an agent that the kernel killed at the memory limit,
+    and of one whose whole box it ended; a command that an agent saw killed is its own.
+    """
 
     outcome: Outcome = "done"
     returncode: int | None = None
@@ -64,7 +70,7 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
         BoxError: the box broke. An agent that fails is an outcome, not an error.
     """
     try:
-        with open(turn.transcript.with_suffix(".jsonl"), "w", encoding="utf-8") as log:
+        with Transcript.open(turn.transcript) as log:
             if isinstance(agent, CommandAgent):
                 return _Command(agent, box, turn, log).run()
             return _Script(agent, box, turn, log).run()
@@ -77,10 +83,11 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
 class _Player:
     """What both kinds share: running a command, and writing down that it ran."""
 
-    def __init__(self, box: Box, turn: Turn, log: IO[str]) -> None:
+    def __init__(self, agent: Agent, box: Box, turn: Turn, log: Transcript) -> None:
         self.box = box
         self.turn = turn
         self.acted = Acted()
+        self._environment = agent.environment(role=turn.role, task=turn.task)
         self._log = log
         self._until = time.monotonic() + turn.seconds
 
@@ -88,7 +95,30 @@ class _Player:
     def left(self) -> float:
         return max(0.0, self._until - time.monotonic())
 
-    def note(self, tool: str, arguments: dict[str, Any], done: Completed) -> None:
+    def play(
+        self,
+        tool: str,
+        argv: list[str],
+        arguments: dict[str, Any],
+        *,
+        timeout: float,
+        stdin: bytes = b"",
+    ) -> Completed:
+        """Run a command of the agent's, and write down what came of it."""
+        begins = self._log.ends()
+        done = self.box.run(
+            argv,
+            env=self._environment,
+            stdin=stdin,
+            timeout=timeout,
+            streams=self._log.streams(),
+        )
+        self._note(tool, arguments, done, begins)
+        return done
+
+    def _note(
+        self, tool: str, arguments: dict[str, Any], done: Completed, begins: tuple[int, int]
+    ) -> None:
         digest = hashlib.sha256(done.stdout.data + b"\0" + done.stderr.data).hexdigest()
         self.acted.seconds += done.ended - done.started
         self.acted.returncode = done.returncode
@@ -104,23 +134,12 @@ class _Player:
                 result=digest,
             )
         )
-        line = {
-            "tool": tool,
-            "arguments": arguments,
-            "started": done.started,
-            "ended": done.ended,
-            "returncode": done.returncode,
-            "timed_out": done.timed_out,
-            "stdout": _output(done.stdout),
-            "stderr": _output(done.stderr),
-        }
-        self._log.write(json.dumps(line, ensure_ascii=True) + "\n")
-        self._log.flush()
+        self._log.note(tool, arguments, done, begins)
 
 
 class _Command(_Player):
-    def __init__(self, agent: CommandAgent, box: Box, turn: Turn, log: IO[str]) -> None:
-        super().__init__(box, turn, log)
+    def __init__(self, agent: CommandAgent, box: Box, turn: Turn, log: Transcript) -> None:
+        super().__init__(agent, box, turn, log)
         self._agent = agent
 
     def run(self) -> Acted:
@@ -130,17 +149,7 @@ class _Command(_Player):
             argv.append(self.turn.prompt)
         elif self._agent.prompt == "stdin":
             stdin = self.turn.prompt.encode()
-        with (
-            open(self.turn.transcript.with_suffix(".stdout"), "wb") as out,
-            open(self.turn.transcript.with_suffix(".stderr"), "wb") as err,
-        ):
-            done = self.box.run(
-                argv,
-                env=self._agent.environment(role=self.turn.role, task=self.turn.task),
-                stdin=stdin,
-                timeout=self.turn.seconds,
-                streams=Streams(out, err),
-            )
+        done = self.play("command", argv, {"argv": argv}, timeout=self.turn.seconds, stdin=stdin)
         if done.absent:
             raise TeamError(
                 f"the agent's program cannot be started: {done.stderr.text().strip()}",
@@ -149,14 +158,13 @@ class _Command(_Player):
                 expected="a program in the role's box",
                 hint="the team's own files are at {agents}; docs/write-a-team.md tells more",
             )
-        self.note("command", {"argv": argv}, done)
         self.acted.outcome = _outcome(done)
         return self.acted
 
 
 class _Script(_Player):
-    def __init__(self, agent: ScriptAgent, box: Box, turn: Turn, log: IO[str]) -> None:
-        super().__init__(box, turn, log)
+    def __init__(self, agent: ScriptAgent, box: Box, turn: Turn, log: Transcript) -> None:
+        super().__init__(agent, box, turn, log)
         self._agent = agent
         self._succeeded: set[str] = set()
 
@@ -166,7 +174,7 @@ class _Script(_Player):
             if done.timed_out and self.left <= 0:
                 self.acted.outcome = "timeout"
                 return self.acted
-            if done.violation or done.disk_full or done.out_of_memory:
+            if done.violation or done.disk_full or self.box.starved:
                 self.acted.outcome = _outcome(done)
                 return self.acted
             if done.returncode != 0 and step.stop_on_failure:
@@ -179,13 +187,9 @@ class _Script(_Player):
         argv = ["/bin/sh", "-c", step.command]
         if step.check is not None:
             argv = ["rolewall-check", "--", *argv]
-        done = self.box.run(
-            argv,
-            env=self._agent.environment(role=self.turn.role, task=self.turn.task),
-            timeout=min(self.left, step.timeout or self.left),
-        )
         tool = "check" if step.check is not None else "run"
-        self.note(tool, {"command": step.command}, done)
+        timeout = min(self.left, step.timeout or self.left)
+        done = self.play(tool, argv, {"command": step.command}, timeout=timeout)
         if step.id and done.returncode == 0:
             self._succeeded.add(step.id)
         return done
@@ -222,7 +226,7 @@ class _Script(_Player):
         command = ["/bin/sh", "-c", f"cat > {shlex.quote(path)}"]
         done = self.box.run(command, stdin=data, timeout=OWN_STEP_SECONDS)
         if done.returncode != 0:
-            self.acted.outcome = "failed"
+            self.acted.outcome = "memory" if done.out_of_memory else "failed"
 
 
 def _outcome(done: Completed) -> Outcome:
@@ -235,12 +239,3 @@ def _outcome(done: Completed) -> Outcome:
     if done.timed_out:
         return "timeout"
     return "done" if done.returncode == 0 else "failed"
-
-
-def _output(output: Output) -> dict[str, Any]:
-    return {
-        "text": output.text(),
-        "bytes": output.size,
-        "truncated": output.truncated,
-        "file_truncated": output.sink_truncated,
-    }

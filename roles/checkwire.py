@@ -70,8 +70,13 @@ def send_result(connection: socket.socket, result: Completed) -> None:
             _send(connection, kind, output.data[start : start + CHUNK], until)
         if output.truncated:
             _send(connection, b"M", f"output cut: {output.size} bytes in all".encode(), until)
-    if result.timed_out:
-        _send(connection, b"M", b"the command took too long and was ended", until)
+    for ended, words in (
+        (result.timed_out, b"the command took too long and was ended"),
+        (result.disk_full, b"the command outgrew its disk and was ended"),
+        (result.out_of_memory, b"the command ran out of memory and was killed"),
+    ):
+        if ended:
+            _send(connection, b"M", words, until)
     _send(connection, b"X", str(result.returncode).encode(), until)
 
 

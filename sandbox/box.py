@@ -7,12 +7,11 @@ probe confirm from inside that the wall stands, and only then hands it out.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import Self
 
@@ -26,6 +25,7 @@ from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Lis
 from rolewall.sandbox.relay import Relay, relay_listens
 from rolewall.sandbox.running import (
     KILL_SECONDS,
+    KILLED,
     OUTPUT_LIMIT,
     Command,
     Streams,
@@ -42,7 +42,7 @@ from rolewall.sandbox.tap import (
 )
 from rolewall.sandbox.usage import DiskWatch
 
-__all__ = ["Box", "Streams", "interrupt_all", "open_box"]
+__all__ = ["Box", "Streams", "close_left", "interrupt_all", "open_box"]
 
 HELLO_SECONDS = 30.0
 
@@ -51,8 +51,10 @@ class Box:
     """A box whose wall has been seen to stand. Made by ``open_box`` only.
 
     Attributes:
-        facts: what was put in force and how (users, limits, image, probe).
+        facts: what was put in force and how (users, limits, image, probe), and under
+            ``limits_hit`` how often which limit was met: see ``Launched.limits_hit``.
         listeners: descriptors of the sockets that the spec asked for.
+        starved: the kernel has ended the box at its memory limit: nothing runs any more.
     """
 
     def __init__(self, spec: BoxSpec, launched: Launched) -> None:
@@ -60,12 +62,14 @@ class Box:
         self.identity = launched.identity
         self.facts: dict[str, object] = dict(launched.facts)
         self.listeners: dict[Listen, int] = {}
+        self.starved = False
         self._launched = launched
         self._channel = Channel(launched.control)
         self._relay: Relay | None = None
         self._watch: Watch | None = None
         self._disk: DiskWatch | None = None
-        self._starved = False
+        self._init = 0
+        self._kills_before = self._kills_alive = 0
         self._interrupted = False
         self._closed = False
 
@@ -77,6 +81,7 @@ class Box:
 
     def _start(self, tap: Supervisor | None, watch: WatchSpec | None) -> None:
         hello = self._channel.hello(HELLO_SECONDS)
+        self._init = hello.pid
         self._launched.admit(hello.pid)
         if self._launched.attach:
             attach_zones(hello.pid, self.identity, self.spec.mounts)
@@ -105,13 +110,13 @@ class Box:
             return
         if tap is None or watch is None:
             raise BoxError("a box with a tap needs its supervisor and what to watch")
-        listener = self._channel.install_filter(build_filter())
+        listener = self._channel.install_filter(build_filter(reads=watch.reads))
         self._watch = tap.watch(listener, replace(watch, role_uid=self.identity.role_uid))
 
     def _confirm(self) -> None:
         with untouched(self.spec.mounts):
             self.facts["probe"] = probe(self, self._launched.filters + 1)
-        self._disk = DiskWatch(self.spec.mounts, self.spec.limits.disk_mb)
+        self._disk = DiskWatch(self.spec.mounts, self.spec.limits.disk_mb, self._init)
         if self._watch:
             self._watch.begin()
 
@@ -137,7 +142,8 @@ class Box:
             cwd: directory in the box; ``/workspace`` where there is one, else ``/``.
             stdin: the command's whole input, or a descriptor to copy it from.
             timeout: seconds; then the command gets SIGTERM and, after a grace
-                of two seconds, everything in the box is killed.
+                of two seconds, everything in the box is killed. What outgrew its
+                disk, or spent the tap's budget, is killed at once.
             output_limit: bytes of each stream kept in memory, half from the
                 start and half from the end.
 
@@ -164,27 +170,43 @@ class Box:
             output_limit=output_limit,
             streams=streams or Streams(),
         )
-        if self._starved:
-            return _out_of_memory(command, time.time())
-        started = time.time()
-        try:
-            with guarded("run a command in a box"):
-                return self._run(command)
-        except BoxError:
-            self._starved = not self._interrupted and self._launched.starved()
-            if not self._starved:
-                raise
-            return _out_of_memory(command, started)
+        if self.starved:
+            return _not_run(command)
+        before = self._kills_before = self._kills()
+        with guarded("run a command in a box"):
+            done = self._run(command)
+        killed = self._kills() > before and done.returncode == KILLED
+        return replace(done, out_of_memory=True) if killed and not _cut_short(done) else done
 
     def _run(self, command: Command) -> Completed:
-        disk, limits = self._disk, self._launched.rlimits
-        if disk is None:
-            return run_command(self._channel, self.identity, limits, command, self._condemned)
-        with disk.watching():
-            done = run_command(self._channel, self.identity, limits, command, self._condemned)
-        return replace(done, disk_full=disk.full)
+        watching = self._disk.watching() if self._disk else nullcontext()
+        with watching:
+            done = run_command(
+                self._channel,
+                self.identity,
+                self._launched.rlimits,
+                command,
+                self._condemned,
+                self._found_starved,
+            )
+        return replace(done, disk_full=self._disk.full) if self._disk else done
+
+    def _kills(self) -> int:
+        """How often the kernel has killed at the memory limit; all it counted goes into
+        the facts."""
+        counts = dict(self._launched.limits_hit())
+        self.facts["limits_hit"] = counts
+        return counts.get("memory_mb", 0)
+
+    def _found_starved(self) -> bool:
+        """Whether the kernel ended the broken box at its memory limit: the role's doing.
+        It has if it killed since init was last known to live."""
+        ended = self._channel.gone and not self._interrupted
+        self.starved = ended and self._kills() > self._kills_alive
+        return self.starved
 
     def _condemned(self) -> Why:
+        self._kills_alive = self._kills_before  # init has answered since
         if self._watch is not None and self._watch.poll():
             return "violation"
         return "disk_full" if self._disk is not None and self._disk.full else ""
@@ -198,10 +220,20 @@ class Box:
         Raises:
             BoxError: something survived, or the box itself broke.
         """
-        if self._starved:
-            return 0
+        if not self.starved:
+            before = self._kills()
+            try:
+                with guarded("end what runs in a box"):
+                    ended = self._channel.kill_all(KILL_SECONDS)
+                self._kills_alive = before
+                return ended
+            except BoxError:
+                if not self._found_starved():
+                    raise
+        # The kernel is ending what init left: this waits for it.
         with guarded("end what runs in a box"):
-            return self._channel.kill_all(KILL_SECONDS)
+            self._launched.close()
+        return 0
 
     def finish(self) -> WatchSummary | None:
         """End observation: what the tap saw, or None in a box without one. No
@@ -210,6 +242,8 @@ class Box:
         Raises:
             TapError: not all that was attempted has been recorded.
         """
+        if not self._closed:
+            self._kills()
         if self._watch is None:
             return None
         watch, self._watch = self._watch, None
@@ -231,7 +265,7 @@ class Box:
             return
         self._closed = True
         with guarded("remove a box"), ExitStack() as steps:
-            steps.callback(self._launched.close)
+            steps.callback(_close, self._launched)
             steps.callback(self._channel.close)
             steps.callback(self._finish_quietly)
             for descriptor in self.listeners.values():
@@ -246,11 +280,14 @@ class Box:
             self.finish()
 
 
-def _out_of_memory(command: Command, started: float) -> Completed:
-    """A command whose box the kernel ended at its memory limit: the role's own doing."""
-    nothing = Output(b"", 0, truncated=False)
-    code = 128 + signal.SIGKILL
-    return Completed(command.argv, code, nothing, nothing, started, time.time(), out_of_memory=True)
+def _cut_short(done: Completed) -> bool:
+    return done.timed_out or done.violation or done.disk_full
+
+
+def _not_run(command: Command) -> Completed:
+    """A command for a box that the kernel has ended at its memory limit."""
+    nothing, now = Output(b"", 0, truncated=False), time.time()
+    return Completed(command.argv, KILLED, nothing, nothing, now, now, out_of_memory=True)
 
 
 def interrupt_all() -> None:
@@ -260,6 +297,27 @@ def interrupt_all() -> None:
 
 
 _OPEN: weakref.WeakSet[Box] = weakref.WeakSet()
+_LEFT: list[Launched] = []
+
+
+def _close(launched: Launched) -> None:
+    try:
+        launched.close()
+    except InfrastructureError:
+        _LEFT.append(launched)
+        raise
+
+
+def close_left() -> None:
+    """Try once more to remove boxes that could not be removed, as when the engine was down.
+
+    The first that fails again ends it, since each may wait for an engine that hangs. What
+    is left goes with the next ``clean`` after this process.
+    """
+    with suppress(InfrastructureError):
+        while _LEFT:
+            _LEFT[0].close()
+            _LEFT.pop(0)
 
 
 def open_box(

@@ -170,6 +170,13 @@ class Channel:
         """Ask init to exit, which ends the box."""
         self._transmit(b"Q")
 
+    @property
+    def gone(self) -> bool:
+        """Whether init has ended. The kernel then ends all else in the box."""
+        poller = select.poll()
+        poller.register(self._sock, 0)  # a hang-up is always reported
+        return bool(poller.poll(0))
+
     def close(self) -> None:
         self._sock.close()
 

@@ -63,9 +63,9 @@ class BoxSpec:
         files: read-only files at ``/rolewall/<key>`` (keys may contain ``/``), with their bytes.
         programs: like ``files``, executable.
         image: ``host`` or, on docker, the name of a local image.
-        limits: what the box may use. ``disk_mb`` is the size of each private
-            zone, of each file, and by how much all writable shared zones together
-            may grow while the box lives (measured; see ``Completed.disk_full``).
+        limits: what the box may use. ``disk_mb`` is the size of each file, and by
+            how much all writable shared zones together may grow while the box lives
+            (measured; see ``Completed.disk_full``). Private zones: see ``private_mb``.
         tap: whether attempts are observed. A box without a tap refuses the same
             calls, by a filter that tells nobody.
         allow: network destinations; none means a loopback device and nothing else.
@@ -85,6 +85,12 @@ class BoxSpec:
     allow: tuple[HostPort, ...] = ()
     listen: tuple[Listen, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def private_mb(self) -> int:
+        """The size of each private zone. Its pages count as memory, so it gets at most
+        a quarter: ``tmp``, ``home`` and shared memory, all full, leave room to run."""
+        return max(1, min(self.limits.disk_mb, self.limits.memory_mb // 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +120,10 @@ class Completed:
     for crossings spent). ``disk_full`` says that the box's shared zones grew by
     more than ``Limits.disk_mb``: the harness ended the command, unless it had
     just ended by itself. ``absent`` says that there is no such program, or that it
-    cannot be executed: nothing has run. ``out_of_memory`` says that the kernel ended
-    the whole box at its memory limit; no output is kept then. ``started`` and
-    ``ended`` are seconds since the epoch.
+    cannot be executed: nothing has run. ``out_of_memory`` says that the kernel killed
+    the command at the box's memory limit, or what it ran if it ended with the same
+    code; where it killed the box with it, ``Box.starved`` says so. ``started`` and
+    ``ended`` are seconds since the epoch, and no step of the clock lies between them.
     """
 
     argv: tuple[str, ...]
@@ -174,8 +181,10 @@ class Launched(Protocol):
         """Called once with init's pid (in the harness's pid namespace), before any
         command runs: the place to put it under limits."""
 
-    def starved(self) -> bool:
-        """Whether the kernel has killed something in the box at its memory limit."""
+    def limits_hit(self) -> Mapping[str, int]:
+        """How often the kernel counted that the box met a limit, by the names of
+        ``Limits``: processes killed, processes not started, periods waited. What
+        nothing counts is left out. Once the box is gone, all that is known of it."""
 
     def complaint(self) -> str:
         """Why the box broke, in the backend's words; empty when it has none."""

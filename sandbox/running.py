@@ -22,25 +22,27 @@ __all__ = ["KILL_SECONDS", "OUTPUT_LIMIT", "Command", "Streams", "Why", "run_com
 KILL_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 DRAIN_SECONDS = 0.5
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.05
 OUTPUT_LIMIT = 1024 * 1024
 SINK_LIMIT = 64 * 1024 * 1024
+KILLED = 128 + signal.SIGKILL
 
-Why = Literal["", "timeout", "violation", "disk_full"]
-"""Why the harness ended a command; empty when it did not."""
+Why = Literal["", "timeout", "violation", "disk_full", "starved"]
+"""Why the harness ended a command, or the kernel its box; empty when neither did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Where a command's whole output goes, besides what is kept in memory.
 
-    ``limit`` is how many bytes of each stream are handed on. What is handed on
-    is flushed at once.
+    ``limit`` is how many bytes of each stream are handed on, or of standard output
+    alone where ``stderr_limit`` is given. What is handed on is flushed at once.
     """
 
     stdout: IO[bytes] | None = None
     stderr: IO[bytes] | None = None
     limit: int = SINK_LIMIT
+    stderr_limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,15 @@ def run_command(
     rlimits: Mapping[int, tuple[int, int]],
     command: Command,
     condemned: Callable[[], Why],
+    starved: Callable[[], bool],
 ) -> Completed:
     """Start ``command``, serve its pipes, and end it when its time is over or
-    ``condemned`` gives a reason, which is asked several times a second.
+    ``condemned`` gives a reason, which is asked many times a second.
+
+    A box that broke because it was ``starved`` has ended its command with SIGKILL.
 
     Raises:
-        BoxError: the box broke, or this process is out of descriptors.
+        BoxError: the box broke otherwise, or this process is out of descriptors.
         StorageError: the output could not be handed on; the command has been ended.
     """
     running = _Running(channel, identity, command)
@@ -76,6 +81,10 @@ def run_command(
         if isinstance(begun, NotStarted):
             return running.not_started(begun)
         return running.completed(*running.wait(condemned))
+    except BoxError:
+        if not starved():
+            raise
+        return running.completed(KILLED, "starved")
     finally:
         running.close()
 
@@ -85,6 +94,8 @@ class _Running:
         self._channel = channel
         self._command = command
         self._started = time.time()
+        self._began = time.monotonic()
+        self._ending = False
         self._theirs: list[int] = []
         ours: list[int] = []
         try:
@@ -95,8 +106,9 @@ class _Running:
             # The command reads its input and writes the other two.
             ours[0], self._theirs[0] = self._theirs[0], ours[0]
             given, limit, sinks = command.stdin, command.output_limit, command.streams
+            most = sinks.limit if sinks.stderr_limit is None else sinks.stderr_limit
             self._out = Collector(ours[1], limit, sinks.stdout, sinks.limit)
-            self._err = Collector(ours[2], limit, sinks.stderr, sinks.limit)
+            self._err = Collector(ours[2], limit, sinks.stderr, most)
             self._feeder = (
                 Feeder(ours[0], given) if isinstance(given, bytes) else Forwarder(ours[0], given)
             )
@@ -129,31 +141,48 @@ class _Running:
             selector.register(self._channel.fileno(), selectors.EVENT_READ, None)
             for one in (self._feeder, self._out, self._err):
                 register(selector, one)
-            while True:
-                left = until - time.monotonic()
-                if why := condemned() or ("timeout" if left <= 0 else ""):
-                    return self._end(), why
-                for key, _ in selector.select(min(left, POLL_SECONDS)):
-                    if key.data is not None:
-                        _serve(selector, key.data)
-                    elif (code := self._channel.poll_exit(0)) is not None:
-                        return code, ""
-                if self._trouble:
-                    return self._end(), ""
+            why, code = self._serve(selector, condemned, until)
+            if code is not None and not why and not self._trouble:
+                return code, ""
+            if code is None and why in ("", "timeout"):
+                code = self._persuade(selector, condemned)
+        return self._kill(code), why
+
+    def _serve(
+        self, selector: selectors.BaseSelector, condemned: Callable[[], Why], until: float
+    ) -> tuple[Why, int | None]:
+        """Serve the pipes until the command ends or is to be ended: why, and its code."""
+        while True:
+            left = until - time.monotonic()
+            if why := condemned() or ("timeout" if left <= 0 else ""):
+                return why, None
+            for key, _ in selector.select(min(left, POLL_SECONDS)):
+                if key.data is not None:
+                    _serve(selector, key)
+                elif (code := self._channel.poll_exit(0)) is not None:
+                    return "", code
+            if self._trouble and not self._ending:
+                return "", None
 
     @property
     def _trouble(self) -> StorageError | None:
         return self._out.trouble or self._err.trouble
 
-    def _end(self) -> int:
-        """End the running command: politely, then by force, with all it started."""
+    def _persuade(
+        self, selector: selectors.BaseSelector, condemned: Callable[[], Why]
+    ) -> int | None:
+        """Ask the command to end, and serve what it still writes: its code if it does."""
+        self._ending = True
         with suppress(BoxError):
             self._channel.signal(signal.SIGTERM)
-        code = self._channel.poll_exit(GRACE_SECONDS)
+        return self._serve(selector, condemned, time.monotonic() + GRACE_SECONDS)[1]
+
+    def _kill(self, code: int | None) -> int:
+        """End all that is left, by force; the command's code."""
         self._channel.kill_all(KILL_SECONDS)
         if code is None:
             code = self._channel.poll_exit(KILL_SECONDS)
-        return 128 + signal.SIGKILL if code is None else code
+        return KILLED if code is None else code
 
     def completed(self, code: int, why: Why) -> Completed:
         _drain(self._out)
@@ -166,10 +195,11 @@ class _Running:
             self._out.output(),
             self._err.output(),
             self._started,
-            time.time(),
+            self._started + time.monotonic() - self._began,
             timed_out=why == "timeout",
             violation=why == "violation",
             disk_full=why == "disk_full",
+            out_of_memory=why == "starved",
         )
 
     def not_started(self, why: NotStarted) -> Completed:
@@ -191,19 +221,20 @@ def _pipe(identity: Identity) -> tuple[int, int]:
     return pair
 
 
-def _serve(selector: selectors.BaseSelector, one: Collector | Feeder) -> None:
-    descriptor = one.descriptor
+def _serve(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    one: Collector | Feeder = key.data
     if isinstance(one, Collector):
         one.read()
     else:
         one.write()
-    if not one.open:
-        selector.unregister(descriptor)
+    if not one.open or one.awaits != (key.fd, key.events):
+        selector.unregister(key.fd)
+        register(selector, one)
 
 
 def _drain(collector: Collector) -> None:
-    """What a command wrote just before it ended. A daemon may hold the pipe
-    open and write for ever, so there is an end to it."""
+    """What a command wrote just before it ended, whoever must wait for its reader. A
+    daemon may hold the pipe open and write for ever, so there is an end to it."""
     until = time.monotonic() + DRAIN_SECONDS
-    while collector.open and time.monotonic() < until and collector.read():
+    while collector.open and time.monotonic() < until and collector.read(patient=True):
         pass

@@ -6,12 +6,12 @@ import os
 import select
 import selectors
 import threading
-from collections import deque
 from contextlib import suppress
 from typing import IO
 
 from rolewall.errors import StorageError
 from rolewall.sandbox.guard import start_thread
+from rolewall.sandbox.outlet import Outlet
 from rolewall.sandbox.protocol import Output
 
 __all__ = ["Collector", "Feeder", "Forwarder", "register"]
@@ -23,7 +23,8 @@ JOIN_SECONDS = 1.0
 
 class Collector:
     """Reads one pipe. Keeps the first and the last half of ``limit`` bytes, and
-    hands everything up to ``sink_limit`` bytes to ``sink``, as it comes.
+    hands everything up to ``sink_limit`` bytes to ``sink``, as it comes. While the
+    reader of a sink is behind, nothing is read: so the command waits, and nobody else.
 
     A sink that fails gets nothing more; ``trouble`` is then its error, for
     whoever runs the command to end it and raise.
@@ -36,17 +37,30 @@ class Collector:
         self.trouble: StorageError | None = None
         self._half = limit // 2
         self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
+        self._tail = bytearray()
         self._size = 0
         self._sink = sink
         self._sink_left = sink_limit
         self._sink_truncated = False
+        self._outlet = Outlet(sink)
+        self._behind = False
 
-    def read(self) -> bool:
-        """Take what is there; False when there was nothing."""
+    @property
+    def awaits(self) -> tuple[int, int]:
+        """What to wait for before the next ``read``: a descriptor and a selector's event."""
+        if self._behind:
+            return self._outlet.descriptor, selectors.EVENT_WRITE
+        return self.descriptor, selectors.EVENT_READ
+
+    def read(self, *, patient: bool = False) -> bool:
+        """Take what is there; False when there was nothing, or the sink's reader is behind,
+        for whom only the ``patient`` wait."""
+        most = CHUNK if patient or not self._hands_on else self._outlet.room()
+        self._behind = most == 0
+        if self._behind:
+            return False
         try:
-            data = os.read(self.descriptor, CHUNK)
+            data = os.read(self.descriptor, most)
         except BlockingIOError:
             return False
         if not data:
@@ -63,11 +77,13 @@ class Collector:
         if room > 0:
             self._head += data[:room]
             data = data[room:]
-        if data:
-            self._tail.append(data)
-            self._tail_size += len(data)
-            while self._tail and self._tail_size - len(self._tail[0]) >= self._half:
-                self._tail_size -= len(self._tail.popleft())
+        self._tail += data
+        if len(self._tail) > 2 * self._half + CHUNK:
+            del self._tail[: len(self._tail) - self._half]
+
+    @property
+    def _hands_on(self) -> bool:
+        return self._sink is not None and self.trouble is None and self._sink_left > 0
 
     def _hand_on(self, data: bytes) -> None:
         if self._sink is None or self.trouble:
@@ -90,12 +106,12 @@ class Collector:
     def close(self) -> None:
         if self.open:
             self.open = False
+            self._outlet.close()
             os.close(self.descriptor)
 
     def output(self) -> Output:
-        kept = b"".join(self._tail)
-        kept = kept[-self._half :] if self._half else b""
-        data = bytes(self._head) + kept
+        kept = self._tail[-self._half :] if self._half else b""
+        data = bytes(self._head + kept)
         return Output(data, self._size, len(data) < self._size, self._sink_truncated)
 
 
@@ -109,6 +125,10 @@ class Feeder:
         self._left = memoryview(data)
         if not data:
             self.close()
+
+    @property
+    def awaits(self) -> tuple[int, int]:
+        return self.descriptor, selectors.EVENT_WRITE
 
     def write(self) -> None:
         try:
@@ -191,5 +211,4 @@ class Forwarder:
 
 def register(selector: selectors.BaseSelector, one: Collector | Feeder | Forwarder) -> None:
     if one.open and not isinstance(one, Forwarder):
-        event = selectors.EVENT_READ if isinstance(one, Collector) else selectors.EVENT_WRITE
-        selector.register(one.descriptor, event, one)
+        selector.register(*one.awaits, one)

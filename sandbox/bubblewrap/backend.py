@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import IO
 
 from rolewall.errors import BackendUnavailable, BoxError, InputError
@@ -18,9 +19,11 @@ from rolewall.sandbox.bubblewrap.cgroup import ControlGroup, clean_groups
 from rolewall.sandbox.bubblewrap.command import Layout, bwrap_command
 from rolewall.sandbox.bubblewrap.diagnose import diagnose
 from rolewall.sandbox.bubblewrap.find import bwrap_version, find_bwrap
+from rolewall.sandbox.counters import LimitCounters
 from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.host import host_binds
-from rolewall.sandbox.kit import Kit, clean_kits
+from rolewall.sandbox.kit import Kit
+from rolewall.sandbox.leftover import clean_leftovers
 from rolewall.sandbox.protocol import BoxSpec, Finding
 from rolewall.sandbox.uids import Identity, lease
 from rolewall.sandbox.usage import shared_disk_fact
@@ -63,7 +66,7 @@ class BubblewrapBackend:
         return diagnose(Limits())
 
     def clean(self) -> list[str]:
-        return clean_kits() + clean_groups()
+        return clean_leftovers() + clean_groups()
 
 
 def _start(spec: BoxSpec, undo: ExitStack) -> BubblewrapBox:
@@ -72,10 +75,11 @@ def _start(spec: BoxSpec, undo: ExitStack) -> BubblewrapBox:
     undo.callback(identity.release)
     kit = Kit.make(spec, identity)
     undo.callback(kit.close)
+    kit.close_door()  # init inherits its control socket here
     group = ControlGroup.make(spec.limits)
     if group:
         undo.callback(group.remove)
-    facts = _facts(identity, spec.limits, grouped=group is not None)
+    facts = _facts(identity, spec, grouped=group is not None)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         undo.callback(ours.close)
@@ -94,6 +98,8 @@ def _spawn(command: list[str], control: socket.socket) -> subprocess.Popen[bytes
                 stdout=nothing,
                 stderr=subprocess.PIPE,
                 pass_fds=[control.fileno()],
+                # Ctrl-C is for the harness, which then ends its boxes in order.
+                start_new_session=True,
                 env={"PATH": "/usr/bin:/bin"},
             )
         except (FileNotFoundError, PermissionError) as error:
@@ -118,6 +124,7 @@ class BubblewrapBox:
         self._process = process
         self._init = -1  # a pidfd, once init's pid is known
         self._closed = False
+        self._counters: LimitCounters | None = None
         self._kit = kit
         self._group = group
         self.control = control
@@ -136,9 +143,12 @@ class BubblewrapBox:
             self._init = os.pidfd_open(pid)
         if self._group:
             self._group.admit(pid)
+            with guarded("look at the limits of a box"):
+                self._counters = LimitCounters(Path(f"/proc/{pid}/cgroup").read_text("ascii"))
 
-    def starved(self) -> bool:
-        return self._group is not None and self._group.starved()
+    def limits_hit(self) -> Mapping[str, int]:
+        """What the kernel counted; nothing without control groups of the box's own."""
+        return self._counters.read() if self._counters else {}
 
     def complaint(self) -> str:
         """What bubblewrap said on standard error, once it has ended."""
@@ -204,7 +214,7 @@ def _rlimits(limits: Limits, *, grouped: bool) -> Mapping[int, tuple[int, int]]:
     return found
 
 
-def _facts(identity: Identity, limits: Limits, *, grouped: bool) -> dict[str, object]:
+def _facts(identity: Identity, spec: BoxSpec, *, grouped: bool) -> dict[str, object]:
     version = bwrap_version(find_bwrap()) or ()
     return {
         "backend": "bubblewrap",
@@ -213,22 +223,23 @@ def _facts(identity: Identity, limits: Limits, *, grouped: bool) -> dict[str, ob
         "role_uid": identity.role_uid,
         "init_uid": identity.init_uid,
         "distinct_uids": identity.distinct,
-        "limits": _limit_facts(limits, grouped=grouped),
+        "limits": _limit_facts(spec, grouped=grouped),
     }
 
 
-def _limit_facts(limits: Limits, *, grouped: bool) -> dict[str, str]:
+def _limit_facts(spec: BoxSpec, *, grouped: bool) -> dict[str, str]:
+    limits = spec.limits
     cpus = f"{limits.cpus:g} cores"
-    disk = f"tmpfs, {limits.disk_mb} MiB a private zone; {shared_disk_fact(limits.disk_mb)}"
+    disk = f"tmpfs, {spec.private_mb} MiB a private zone; {shared_disk_fact(limits.disk_mb)}"
     if grouped:
         return {
             "memory_mb": f"cgroup, {limits.memory_mb} MiB",
-            "pids": f"cgroup, {limits.pids} processes with init",
+            "pids": f"cgroup, {limits.pids + 1} processes with init",
             "cpus": f"cgroup, {cpus}",
             "disk_mb": disk,
         }
     return {
-        "memory_mb": f"rlimit, {limits.memory_mb} MiB a process",
+        "memory_mb": f"rlimit, {limits.memory_mb} MiB of private memory a process",
         "pids": f"rlimit, {limits.pids} processes of this user in the user namespace",
         "cpus": f"not enforced, {cpus}",
         "disk_mb": disk,

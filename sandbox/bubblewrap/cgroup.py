@@ -7,9 +7,7 @@ made, the backend falls back to per-process limits and says so in its facts.
 from __future__ import annotations
 
 import os
-import re
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from rolewall.errors import BoxError
@@ -20,7 +18,6 @@ __all__ = ["ControlGroup", "clean_groups"]
 
 ROOT = Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
-OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.M)
 
 
 class ControlGroup:
@@ -62,15 +59,6 @@ class ControlGroup:
                     f"a box cannot be put under its limits: {error.strerror}", place=str(directory)
                 ) from error
 
-    def starved(self) -> bool:
-        """Whether the kernel has killed something of the group at its memory limit."""
-        counts = []
-        for directory in self._directories:
-            for name in ("memory.events", "memory.oom_control"):
-                with suppress(OSError):
-                    counts += OOM_KILL.findall((directory / name).read_text("ascii"))
-        return any(int(count) for count in counts)
-
     def remove(self) -> None:
         """Remove the group, waiting a moment for the kernel to reap its processes."""
         for directory in self._directories:
@@ -87,6 +75,7 @@ class ControlGroup:
 
 def _plan(limits: Limits) -> list[tuple[Path, dict[str, str]]]:
     memory = str(limits.memory_mb * 1024 * 1024)
+    pids = str(limits.pids + 1)  # init is one of them
     quota = str(int(limits.cpus * PERIOD_US))
     if (ROOT / "cgroup.controllers").exists():
         for group in (ROOT, ROOT / "rolewall"):
@@ -98,7 +87,7 @@ def _plan(limits: Limits) -> list[tuple[Path, dict[str, str]]]:
                 {
                     "memory.max": memory,
                     "memory.swap.max": "0",
-                    "pids.max": str(limits.pids),
+                    "pids.max": pids,
                     "cpu.max": f"{quota} {PERIOD_US}",
                 },
             )
@@ -108,7 +97,7 @@ def _plan(limits: Limits) -> list[tuple[Path, dict[str, str]]]:
             ROOT / "memory",
             {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
         ),
-        (ROOT / "pids", {"pids.max": str(limits.pids)}),
+        (ROOT / "pids", {"pids.max": pids}),
         (ROOT / "cpu", {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": quota}),
     ]
 
@@ -129,7 +118,7 @@ def clean_groups() -> list[str]:
         for directory in parent.iterdir():
             owner = Owner.parse(directory.name)
             if directory.is_dir() and owner and owner.dead():
-                with suppress(OSError):
-                    directory.rmdir()
+                ControlGroup([directory]).remove()
+                if not directory.exists():
                     removed.append(f"control group {directory}")
     return removed

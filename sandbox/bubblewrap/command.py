@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -20,6 +21,8 @@ NAMESPACES = (
     "--unshare-uts",
     "--unshare-cgroup-try",
 )
+# What the kernel tells there of its user's keys and of the machine, as a container engine hides it.
+MASKED = ("/proc/keys", "/proc/kcore", "/proc/latency_stats", "/proc/timer_list")
 # What init needs until it has moved to its own uid and opened the box's loopback sockets.
 INIT_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_NET_BIND_SERVICE")
 
@@ -64,12 +67,16 @@ def _file_system(spec: BoxSpec, layout: Layout) -> list[str]:
         elif Path("/", link).is_dir():
             arguments += ["--ro-bind", f"/{link}", f"/{link}"]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
-    shared = min(SHM_MEGABYTES, spec.limits.disk_mb) * MEBIBYTE
+    for name in filter(os.path.exists, MASKED):
+        arguments += ["--dev-bind", os.devnull, name]
+    shared = min(SHM_MEGABYTES, spec.private_mb) * MEBIBYTE
     arguments += ["--perms", "1777", "--size", str(shared), "--tmpfs", "/dev/shm"]
+    # Else an ordinary user's role, who owns it, could fill memory there: it has no size.
+    arguments += ["--remount-ro", "/dev"]
     arguments += ["--ro-bind", str(layout.kit), "/rolewall"]
     for name in sorted(path.name for path in (layout.kit / "etc").iterdir()):
         arguments += ["--ro-bind", str(layout.kit / "etc" / name), f"/etc/{name}"]
-    size = str(spec.limits.disk_mb * MEBIBYTE)
+    size = str(spec.private_mb * MEBIBYTE)
     for zone in spec.private:
         arguments += ["--perms", "1777", "--size", size, "--tmpfs", f"/{zone}"]
     return arguments

@@ -23,7 +23,6 @@ __all__ = [
     "Plan",
     "configuration",
     "labels",
-    "private_megabytes",
 ]
 
 LABEL = "rolewall"
@@ -54,13 +53,6 @@ class Plan:
     attach: bool
     cores: float
     host_users: bool = False
-
-
-def private_megabytes(spec: BoxSpec) -> int:
-    """The size of each private zone. Its pages count as memory, so it gets at most
-    a quarter: ``tmp``, ``home`` and shared memory, all full, must leave room to run."""
-    wanted: int = min(spec.limits.disk_mb, spec.limits.memory_mb // 4)
-    return max(1, wanted)
 
 
 def labels(run: str, label: str) -> dict[str, str]:
@@ -118,7 +110,7 @@ def _host_config(plan: Plan) -> dict[str, Any]:
         "CapAdd": list(CAPABILITIES),
         "SecurityOpt": ["no-new-privileges", *plan.profile.options()],
         "LogConfig": {"Type": "none", "Config": {}},
-        "ShmSize": min(SHM_MEGABYTES, private_megabytes(plan.spec)) * MEBIBYTE,
+        "ShmSize": min(SHM_MEGABYTES, plan.spec.private_mb) * MEBIBYTE,
         "Tmpfs": _tmpfs(plan),
         "Mounts": _mounts(plan),
         **({"UsernsMode": "host"} if plan.host_users else {}),
@@ -140,7 +132,7 @@ def _limits(spec: BoxSpec, cores: float) -> dict[str, Any]:
 def _tmpfs(plan: Plan) -> dict[str, str]:
     role = plan.identity
     private = (
-        f"rw,exec,nosuid,nodev,size={private_megabytes(plan.spec)}m,mode=0755,"
+        f"rw,exec,nosuid,nodev,size={plan.spec.private_mb}m,mode=0755,"
         f"uid={role.role_uid},gid={role.role_gid}"
     )
     found = {f"/{name}": private for name in plan.spec.private}

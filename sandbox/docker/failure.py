@@ -9,8 +9,10 @@ Two things can fail around a box, and they must never be mixed up:
   That is infrastructure. It is known from the engine's API.
 
 Nothing that a role runs goes through the engine's API: no ``exec``, no
-container exit status, no container log is ever read as a result. So every
-error that reaches this module is the sandbox's, and ``translate`` maps it to
+container exit status, no container log is ever read as a result. (One thing may be
+asked, in ``launched``: whether a box that is gone ran out of memory. The engine
+removes the group that counted it.) So every error that reaches this module is the
+sandbox's, and ``translate`` maps it to
 an error that says who can put it right:
 
 =====================================  =====================  ==============================

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import resource
 import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from rolewall.errors import BoxError
+from rolewall.errors import BoxError, RolewallError
+from rolewall.sandbox.counters import LimitCounters
 from rolewall.sandbox.docker.cleanup import remove
 from rolewall.sandbox.docker.container import MEBIBYTE, Plan
 from rolewall.sandbox.docker.engine import Engine
 from rolewall.sandbox.docker.limits import check_limits
 
 __all__ = ["DockerBox"]
+
+EVENT_SECONDS = 0.5
 
 
 class DockerBox:
@@ -40,6 +45,9 @@ class DockerBox:
         self._container = container
         self._plan = plan
         self._closed = False
+        self._counters: LimitCounters | None = None
+        self._looked = time.time()
+        self._kills_told: int | None = None
 
     def admit(self, pid: int) -> None:
         """See that ``pid`` is in this container and under the limits of the spec.
@@ -56,10 +64,33 @@ class DockerBox:
         if self._container not in groups:
             raise BoxError("init is not in the container that was started", got=f"pid {pid}")
         self._limits.update(check_limits(groups, self._plan.spec))
+        self._counters = LimitCounters(groups)
 
-    def starved(self) -> bool:
-        """The engine removes the group with the container: it cannot be asked afterwards."""
-        return False
+    def limits_hit(self) -> Mapping[str, int]:
+        """What the kernel counted. The engine removes the groups with a container that
+        ended; what was killed after the last look is then the engine's to tell."""
+        if self._counters is None:
+            return {}
+        counts = self._counters.read()
+        if not self._counters.gone:
+            self._looked = time.time()
+        elif "memory_mb" in counts:
+            if self._kills_told is None:
+                self._kills_told = self._told_by_engine()
+            counts["memory_mb"] += self._kills_told
+        return counts
+
+    def _told_by_engine(self) -> int:
+        """How many times since the last look the engine was told of memory that ran out."""
+        asked = {"container": self._container, "event": "oom"}
+        # The engine may learn of it a moment after the box's end: it waits until then.
+        since, until = f"{self._looked:.9f}", f"{time.time() + EVENT_SECONDS:.9f}"
+        with suppress(RolewallError):
+            return self._engine.call(
+                "say why a box ended",
+                lambda c: len(list(c.events(since=since, until=until, filters=asked, decode=True))),
+            )
+        return 0
 
     def complaint(self) -> str:
         """The engine keeps no output of a box: there is nothing to add."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from rolewall.errors import BoxError
-from rolewall.sandbox.docker.container import MEBIBYTE, private_megabytes
+from rolewall.sandbox.counters import group_directories
+from rolewall.sandbox.docker.container import MEBIBYTE
 from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.usage import shared_disk_fact
 
 __all__ = ["check_limits"]
-
-ROOT = Path("/sys/fs/cgroup")
 
 
 def check_limits(groups: str, spec: BoxSpec) -> dict[str, str]:
@@ -38,7 +35,7 @@ def check_limits(groups: str, spec: BoxSpec) -> dict[str, str]:
         if value is None or value > most * 1.001:
             raise BoxError(f"the limit {name} is not in force", got=value, expected=most)
         facts[name] = f"cgroup, {value:g} {unit}"
-    facts["disk_mb"] = f"tmpfs, {private_megabytes(spec)} MiB a private zone; " + shared_disk_fact(
+    facts["disk_mb"] = f"tmpfs, {spec.private_mb} MiB a private zone; " + shared_disk_fact(
         spec.limits.disk_mb
     )
     return facts
@@ -54,7 +51,7 @@ def _pids(groups: str) -> float | None:
 
 
 def _cpus(groups: str) -> float | None:
-    for directory in _directories(groups, "cpu"):
+    for directory in group_directories(groups, "cpu"):
         with suppress(OSError, ValueError, ZeroDivisionError):
             if (share := directory / "cpu.max").exists():
                 quota, period = share.read_text("ascii").split()
@@ -67,18 +64,8 @@ def _cpus(groups: str) -> float | None:
 
 
 def _first(groups: str, names: tuple[str, ...], controller: str) -> float | None:
-    for directory in _directories(groups, controller):
+    for directory in group_directories(groups, controller):
         for name in names:
             with suppress(OSError, ValueError):
                 return int((directory / name).read_text("ascii"))
     return None
-
-
-def _directories(groups: str, controller: str) -> Iterator[Path]:
-    """Where the controller's files of a process are: version 1 has a tree for each."""
-    for line in groups.splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controller in controllers.split(","):
-            yield ROOT / controller / path.lstrip("/")
-        elif not controllers:
-            yield ROOT / path.lstrip("/")

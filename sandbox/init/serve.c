@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,14 @@ static void set_up(struct server *server)
     _exit(EXIT_FAILURE);
 }
 
+/* A child may make its parent its tracer, unasked (PTRACE_TRACEME): it would wait for us at
+ * its next signal, and look as if it had ended. It goes on as if nobody traced it. */
+static void release(pid_t pid, int status)
+{
+    int number = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+    ptrace(PTRACE_DETACH, pid, 0, number);
+}
+
 static void reap(struct server *server)
 {
     struct signalfd_siginfo ignored;
@@ -86,6 +95,10 @@ static void reap(struct server *server)
     while (read(server->children, &ignored, sizeof ignored) > 0)
         ;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (WIFSTOPPED(status)) {
+            release(pid, status);
+            continue;
+        }
         server->reaped++;
         command_reaped(server->control, pid, status);
     }

@@ -64,6 +64,43 @@ def test_a_tail_of_many_pieces(pipe: Pipe) -> None:
     collector.close()
 
 
+def test_memory_is_bounded_by_what_is_kept(pipe: Pipe) -> None:
+    reader, _ = pipe()
+    collector = Collector(reader, 1000, None, 0)
+    for _ in range(200_000):
+        collector.add(b"ab")
+    assert len(collector._tail) <= 2 * 500 + 65536
+    assert collector.output().data == b"ab" * 500
+    assert collector.output().size == 400_000
+    collector.close()
+
+
+def test_a_sink_whose_reader_is_behind_holds_up_nobody(pipe: Pipe) -> None:
+    reader, writer = pipe()
+    slow, sink_end = pipe()
+    os.write(writer, bytes(60_000))
+    with open(sink_end, "wb", buffering=0, closefd=False) as sink:
+        collector = Collector(reader, 10, sink, 1 << 30)
+        while collector.read():
+            os.write(writer, bytes(4096))
+        assert collector.open
+        descriptor, event = collector.awaits
+        assert (descriptor != sink_end, event) == (True, selectors.EVENT_WRITE)
+        had = len(os.read(slow, 1 << 20))
+        assert had >= 60_000
+        assert collector.read()
+        assert collector.awaits == (reader, selectors.EVENT_READ)
+        os.close(writer)
+        while collector.open:
+            os.set_blocking(slow, False)
+            with suppress(BlockingIOError):
+                had += len(os.read(slow, 1 << 20))
+            collector.read(patient=False)
+        with suppress(BlockingIOError):
+            had += len(os.read(slow, 1 << 20))
+    assert had == collector.output().size
+
+
 def test_what_a_sink_does_not_get_is_told(pipe: Pipe) -> None:
     for limit, got, cut in ((10, b"0123456789", False), (9, b"012345678", True), (0, b"", True)):
         sink = io.BytesIO()

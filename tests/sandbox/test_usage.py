@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rolewall.errors import StorageError
+from rolewall.sandbox import usage
 from rolewall.sandbox.protocol import ZoneMount
 from rolewall.sandbox.usage import DiskWatch
 
@@ -84,6 +88,67 @@ def test_a_command_that_runs_is_seen_to_fill_the_zone(zone: Path) -> None:
         (zone / "a").write_bytes(bytes(3 * MEBIBYTE))
         assert watched._full.wait(30)
     assert watched.full
+
+
+def test_what_the_file_system_has_left_tells_when_to_measure(
+    zone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "PAUSE_SECONDS", 3600.0)
+    watched = watch(zone)
+    with watched.watching():
+        for n in range(500):
+            (zone / str(n)).write_bytes(bytes(MEBIBYTE))
+            if watched._full.wait(0.01):
+                break
+        assert watched._full.is_set()
+
+
+def test_entries_take_room_though_they_hold_nothing(zone: Path) -> None:
+    watched = watch(zone)
+    for count, full in ((3500, False), (1000, True)):
+        with watched.watching():
+            for n in range(count):
+                (zone / f"{count}-{n}").touch()
+        assert watched.full is full
+
+
+def hold(zone: Path, way: str) -> subprocess.Popen[bytes]:
+    """A process, and one below it that holds a deleted file of 3 MiB in the zone."""
+    keep = {
+        "open": "pass",
+        "mapped": "m = mmap.mmap(f.fileno(), 1 << 20); f.close()",
+        "private": "m = mmap.mmap(f.fileno(), 1 << 20, flags=mmap.MAP_PRIVATE); f.close()",
+    }
+    program = (
+        "import mmap, os, sys, time\n"
+        "if os.fork(): os.wait()\n"
+        "f = open(sys.argv[1], 'w+b'); f.write(bytes(3 << 20)); f.flush(); os.unlink(sys.argv[1])\n"
+        f"{keep[way]}\nprint('ready', flush=True); time.sleep(60)\n"
+    )
+    argv = [sys.executable, "-c", program, str(zone / "gone")]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout and process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("way", ["open", "mapped", "private"])
+def test_a_deleted_file_counts_while_a_process_holds_it(zone: Path, way: str) -> None:
+    process = hold(zone, way)
+    try:
+        assert list(zone.iterdir()) == []
+        unaware = watch(zone)
+        aware = DiskWatch([ZoneMount("zone", zone, writable=True)], 2, process.pid)
+        for watched in (unaware, aware):
+            with watched.watching():
+                pass
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=30)
+    assert (unaware.full, aware.full) == (False, True)
+    with aware.watching():
+        pass
+    assert not aware.full
 
 
 def test_the_end_of_a_command_ends_its_watch(zone: Path) -> None:

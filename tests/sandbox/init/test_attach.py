@@ -125,6 +125,7 @@ def test_a_file_system_without_id_maps_is_named(root_box: InitBox) -> None:
     assert (done.returncode, done.stderr) == (3, "rolewall-init: idmap not supported on sysfs\n")
 
 
+@pytest.mark.pain(24)
 @pytest.mark.root
 def test_a_zone_is_never_mounted_through_a_link(
     root_box: InitBox, source: Callable[[str, int, int], Source]

@@ -1,0 +1,76 @@
+"""What the commands of one phase wrote, as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rolewall.sandbox import Completed, Output, Streams
+
+__all__ = ["Transcript"]
+
+FILE_LIMIT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """``lines`` has one JSON object a command; ``out`` and ``err`` take the first
+    ``FILE_LIMIT`` bytes of the whole phase, command after command."""
+
+    lines: IO[str]
+    out: IO[bytes]
+    err: IO[bytes]
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path) -> Iterator[Transcript]:
+        """New files beside ``path``, which has no suffix. Raises OSError."""
+        with (
+            open(path.with_suffix(".jsonl"), "w", encoding="utf-8") as lines,
+            open(path.with_suffix(".stdout"), "wb") as out,
+            open(path.with_suffix(".stderr"), "wb") as err,
+        ):
+            yield cls(lines, out, err)
+
+    def streams(self) -> Streams:
+        """Where the next command's output goes, and how much of it."""
+        left = (max(0, FILE_LIMIT - file.tell()) for file in (self.out, self.err))
+        return Streams(self.out, self.err, *left)
+
+    def ends(self) -> tuple[int, int]:
+        """Where in the files the next command's output begins."""
+        return self.out.tell(), self.err.tell()
+
+    def note(
+        self, tool: str, arguments: dict[str, Any], done: Completed, begins: tuple[int, int]
+    ) -> None:
+        """Write down a command that ran, and what ended it."""
+        line = {
+            "tool": tool,
+            "arguments": arguments,
+            "started": done.started,
+            "ended": done.ended,
+            "returncode": done.returncode,
+            "timed_out": done.timed_out,
+            "violation": done.violation,
+            "disk_full": done.disk_full,
+            "out_of_memory": done.out_of_memory,
+            "stdout": _output(done.stdout, begins[0]),
+            "stderr": _output(done.stderr, begins[1]),
+        }
+        self.lines.write(json.dumps(line, ensure_ascii=True) + "\n")
+        self.lines.flush()
+
+
+def _output(output: Output, begins: int) -> dict[str, Any]:
+    return {
+        "text": output.text(),
+        "bytes": output.size,
+        "truncated": output.truncated,
+        "file_offset": begins,
+        "file_truncated": output.sink_truncated,
+    }
