@@ -2,48 +2,105 @@
 
 from __future__ import annotations
 
-import os
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rolewall.errors import RecordError, StorageError
-from rolewall.sandbox import BlobStore, load_manifest
+from rolewall.sandbox import BlobStore
+from rolewall.storefiles import StoreFiles
 
-__all__ = ["Contents"]
+__all__ = ["Contents", "manifest_entries"]
+
+LINE_CAP = 1 << 20
+OID, SHA256 = re.compile("[0-9a-f]{40}"), re.compile("sha256:([0-9a-f]{64})")
+
+
+def manifest_entries(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a manifest whose digest was verified, one at a time.
+
+    Raises:
+        RecordError: it was sealed so, and is none.
+    """
+    with open(path, "rb") as lines:
+        lines.readline(LINE_CAP)
+        for number, line in enumerate(iter(lambda: lines.readline(LINE_CAP), b""), 2):
+            yield _entry(line, f"{path}:{number}")
+
+
+def _entry(line: bytes, place: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        raise RecordError("not a line of a manifest", place=place) from None
+    known = isinstance(entry, dict) and all(
+        isinstance(entry.get(key, ""), str) for key in ("path", "kind", "oid", "digest")
+    )
+    if not known or (entry.get("oid") and not OID.fullmatch(entry["oid"])):
+        raise RecordError("not a line of a manifest", place=place)
+    return {"path": "", "kind": "", "oid": "", "digest": "", **entry}
 
 
 class Contents:
-    """The contents of one run. Attributes: verified: how many were found and right."""
+    """The contents of one run. A manifest is read line by line and no content is held whole.
+
+    Attributes:
+        verified: how many contents were found and right.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.verified = 0
-        self._seen: set[tuple[str, str]] = set()
-        # Opening makes what is absent, and an audit leaves a run as it is.
-        whole = all(os.path.exists(path / name) for name in ("objects", "HEAD"))
-        self._store = BlobStore(path) if whole else None
+        self.files = StoreFiles(path)
+        self._seen: set[bytes] = set()
+        # An audit leaves a run as it is.
+        self._store = BlobStore(path, make=False) if self.files.readable else None
 
     def check(self, manifest: Path) -> Iterator[tuple[str, str]]:
-        """(place, words) for each content of a manifest that is absent or another."""
+        """(place, words) for each content of a manifest that is absent or another.
+        The manifest's own digest must have been verified."""
         try:
-            entries = load_manifest(manifest).entries
+            for entry in manifest_entries(manifest):
+                if entry["oid"]:
+                    found = SHA256.fullmatch(entry["digest"])
+                    named = f"{manifest.name}: {entry['path']}"
+                    yield from self._once(entry["oid"], found[1] if found else "", named)
         except RecordError as error:
             yield error.place or str(manifest), error.message
+
+    def _once(self, oid: str, sha256: str, named: str) -> Iterator[tuple[str, str]]:
+        mark = bytes.fromhex(oid + sha256)
+        if mark in self._seen:
             return
-        for entry in entries:
-            if entry.oid and (entry.oid, entry.sha256) not in self._seen:
-                self._seen.add((entry.oid, entry.sha256))
-                if words := self._wrong(entry.oid, entry.sha256):
-                    yield f"{self.path}: {entry.oid}", f"{words}: {manifest.name}: {entry.name}"
-                else:
-                    self.verified += 1
+        self._seen.add(mark)
+        if words := self._wrong(oid, sha256):
+            yield f"{self.path}: {oid}", f"{words}: {named}"
+        else:
+            self.verified += 1
 
     def _wrong(self, oid: str, sha256: str) -> str:
-        if self._store is None:
-            return "the store is gone, or cannot be read"
+        known = self.files.loose.get(bytes.fromhex(oid))
+        if known is not None and sha256:
+            return "" if known.hex() == sha256 else "a stored content is another"
         try:
-            for _ in self._store.chunks(oid, sha256):
+            for _ in self._chunks(oid, sha256):
                 pass
         except StorageError as error:
             return error.message
         return ""
+
+    def _chunks(self, oid: str, sha256: str) -> Iterator[bytes]:
+        if self._store is None:
+            raise StorageError("the store is gone, or cannot be read")
+        return self._store.chunks(oid, sha256)
+
+    def first(self, oid: str, most: int) -> bytes:
+        """The first bytes of a kept content. Raises StorageError."""
+        data = b""
+        for piece in self._chunks(oid, ""):
+            data += piece[: most - len(data)]
+            if len(data) >= most:
+                break
+        return data

@@ -1,26 +1,28 @@
 """The evidence of one episode, held against its record: ledger, manifests, contents,
-transcripts, seals. What an episode's directory may hold is known by name and kind."""
+verdicts, transcripts, handoffs. What an episode's directory may hold is known by name
+and kind. Every file is digested once, by the caller."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rolewall.attest import ENVELOPE, SEAL
 from rolewall.contents import Contents
 from rolewall.errors import RecordError
 from rolewall.findings import Finding, Level, entries_of, unexpected, words_of
-from rolewall.policies import read_ledger, verify_ledger
+from rolewall.policies import Attempt, Kind, read_ledger
 from rolewall.record import EpisodeRecord, PhaseRecord
 from rolewall.seals import Sealed, check_chain, read_sealed
+from rolewall.verdicts import check_verdicts
 
 __all__ = ["Verified", "check_evidence"]
 
-BLOCK = 1 << 20
 FOLDERS = ("transcripts", "handoffs", "manifests")
-ENTRIES = {"episode.json": "file", "audit.jsonl": "file"} | dict.fromkeys(FOLDERS, "directory")
+FILES = ("episode.json", "audit.jsonl", SEAL, ENVELOPE)
+ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
 SUFFIXES = ("jsonl", "stdout", "stderr")
 START = "start:"
 # An episode with these errors came to its end; with any other it may have ended anywhere.
@@ -29,26 +31,33 @@ WHOLE = (None, "grader", "manifest-alarm")
 
 @dataclass
 class Verified:
-    """How much was verified; ``unsealed`` start manifests and ``unsealed_transcripts``
-    were not."""
+    """How much was verified."""
 
     episodes: int = 0
     ledgers: int = 0
     manifests: int = 0
     handoffs: int = 0
     transcripts: int = 0
-    unsealed: int = 0
-    unsealed_transcripts: int = 0
+    seals: int = 0
+    signatures: int = 0
 
 
 def check_evidence(
-    directory: Path, record: EpisodeRecord, counts: Verified, contents: Contents
+    directory: Path,
+    record: EpisodeRecord,
+    digests: Mapping[str, str],
+    counts: Verified,
+    contents: Contents,
 ) -> Iterator[Finding]:
-    """What does not hold in an episode's directory; ``counts`` grows by what does."""
+    """What does not hold in an episode's directory; ``counts`` grows by what does.
+
+    Args:
+        digests: name → SHA-256 of every file that can be read.
+    """
     yield from unexpected(directory, ENTRIES)
     yield from _ledger(directory, record, counts)
-    yield from _manifests(directory, record, counts, contents)
-    yield from _transcripts(directory, record, counts)
+    yield from _manifests(directory, record, digests, counts, contents)
+    yield from _transcripts(directory, record, digests, counts)
     yield from _handoffs(directory, record, counts)
 
 
@@ -59,24 +68,27 @@ def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterato
         yield Finding("altered", str(path), f"gone; it had {record.ledger_lines} lines")
     if kind != "file":
         return
+    edits: Counter[tuple[int, str]] = Counter()
     try:
-        verify_ledger(path, head=record.ledger_head or None, lines=record.ledger_lines)
+        head = record.ledger_head or None
+        for line in read_ledger(path, head=head, lines=record.ledger_lines):
+            if line["type"] == "attempt":
+                attempt = Attempt.from_line(line, place=f"{path}:{line['seq']}")
+                edits[attempt.phase, attempt.role] += attempt.kind is Kind.EDIT
     except RecordError as error:
         yield Finding("altered", error.place or str(path), words_of(error))
         return
     counts.ledgers += 1
-    yield from _counted(path, record)
+    yield from _counted(path, record, edits)
 
 
-def _counted(path: Path, record: EpisodeRecord) -> Iterator[Finding]:
+def _counted(
+    path: Path, record: EpisodeRecord, edits: Mapping[tuple[int, str], int]
+) -> Iterator[Finding]:
     """The ledger holds the cross-role edits that the record counts, phase by phase."""
-    lines = Counter(
-        (line.get("phase"), line.get("role"))
-        for line in read_ledger(path)
-        if line["type"] == "attempt" and line.get("kind") == "edit"
-    )
     for phase in record.phases:
-        logged, counted = lines[phase.index, phase.role], phase.attempts.edit_attempted
+        logged = edits.get((phase.index, phase.role), 0)
+        counted = phase.attempts.edit_attempted
         # A violation is ended by a budget: what lies beyond it is counted and has no line.
         if logged > counted or (logged < counted and phase.outcome != "violation"):
             words = f"{logged} edits in phase {phase.index}, the record counts {counted}"
@@ -84,7 +96,11 @@ def _counted(path: Path, record: EpisodeRecord) -> Iterator[Finding]:
 
 
 def _manifests(
-    directory: Path, record: EpisodeRecord, counts: Verified, contents: Contents
+    directory: Path,
+    record: EpisodeRecord,
+    digests: Mapping[str, str],
+    counts: Verified,
+    contents: Contents,
 ) -> Iterator[Finding]:
     """Every manifest that the record names is there and unchanged, and there is no other."""
     wanted = {
@@ -97,41 +113,36 @@ def _manifests(
         for name, digest in record.digests.items()
         if name.startswith(START)
     }
-    held = _hold(directory / "manifests", wanted | starts, "manifest", _last_written(record))
+    place = directory / "manifests"
+    held = _hold(place, digests, wanted | starts, "manifest", _last_written(record))
     counts.manifests += len(held.right)
     yield from held.findings
     for path in held.unnamed:
-        if path.name.startswith("start-") and not starts:
-            counts.unsealed += 1
-            held.right.append(path)
-        else:
-            yield _orphan(path, "manifest")
+        yield _orphan(path, "manifest")
     for path in held.right:
-        for place, words in contents.check(path):
-            yield Finding("altered", place, words)
+        for where, words in contents.check(path):
+            yield Finding("altered", where, words)
+    sound = frozenset(path.name for path in held.right)
+    for words in check_verdicts(directory, record, contents, sound):
+        yield Finding("altered", str(directory / "episode.json"), words)
 
 
-def _transcripts(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
-    """As manifests, where the record seals transcripts. A phase that infrastructure
-    ended left files and no row."""
+def _transcripts(
+    directory: Path, record: EpisodeRecord, digests: Mapping[str, str], counts: Verified
+) -> Iterator[Finding]:
+    """As manifests. A phase that infrastructure ended left files, which only the seal
+    has, and no row."""
     place = directory / "transcripts"
     wanted: dict[str, str] = {}
-    loose: set[str] = set()
     for phase in record.phases:
         names = {f"{_name(phase)}.{suffix}" for suffix in SUFFIXES}
         wanted |= {n: d for n, d in phase.transcript_sha256.items() if n in names}
-        loose |= set() if phase.transcript_sha256 else names
         yield from _misnamed(place, phase, names)
-        if not phase.transcript_sha256 and phase.transcript and not _there(place, phase):
-            words = "gone: a phase's transcript"
-            yield Finding("altered", str(place / f"{_name(phase)}.jsonl"), words)
-    held = _hold(place, wanted, "transcript")
+    held = _hold(place, digests, wanted, "transcript")
     counts.transcripts += len(held.right)
     yield from held.findings
     for path in held.unnamed:
-        if path.name in loose or _of_no_phase(path, record):
-            counts.unsealed_transcripts += 1
-        else:
+        if not _of_no_phase(path, record):
             yield _orphan(path, "transcript")
 
 
@@ -141,10 +152,6 @@ def _misnamed(place: Path, phase: PhaseRecord, names: set[str]) -> Iterator[Find
     if phase.transcript not in (None, f"transcripts/{_name(phase)}.jsonl"):
         words = f"the transcript of phase {phase.index} is said to be {phase.transcript}"
         yield Finding("altered", str(place), words)
-
-
-def _there(place: Path, phase: PhaseRecord) -> bool:
-    return entries_of(place).get(f"{_name(phase)}.jsonl") == "file"
 
 
 def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
@@ -195,19 +202,21 @@ class _Held:
     unnamed: list[Path] = field(default_factory=list)
 
 
-def _hold(place: Path, digests: Mapping[str, str], noun: str, unsure: str = "") -> _Held:
+def _hold(
+    place: Path, digests: Mapping[str, str], wanted: Mapping[str, str], noun: str, unsure: str = ""
+) -> _Held:
     """``unsure`` begins names of files that may be absent."""
     kinds, held = entries_of(place), _Held()
     held.findings += unexpected(place, dict.fromkeys(kinds, "file"))
     files = [name for name, kind in sorted(kinds.items()) if kind == "file"]
-    held.unnamed += [place / name for name in files if name not in digests]
-    for name, sealed in sorted(digests.items()):
+    held.unnamed += [place / name for name in files if name not in wanted]
+    for name, sealed in sorted(wanted.items()):
         path = place / name
         if name not in kinds:
             spared = unsure and name.startswith(unsure)
             level: Level = "note" if spared else "altered"
             held.findings.append(Finding(level, str(path), f"gone: the record has this {noun}"))
-        elif kinds[name] == "file" and (actual := _sha256(path)) != sealed:
+        elif kinds[name] == "file" and (actual := digests.get(_below(path))) != sealed:
             words = f"its digest is {actual or 'unreadable'}, the record says {sealed}"
             held.findings.append(Finding("altered", str(path), words))
         elif kinds[name] == "file":
@@ -237,12 +246,5 @@ def _orphan(path: Path, noun: str) -> Finding:
     return Finding("altered", str(path), f"an orphan: the record has no such {noun}")
 
 
-def _sha256(path: Path) -> str | None:
-    hasher = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(BLOCK):
-                hasher.update(block)
-    except OSError:
-        return None
-    return hasher.hexdigest()
+def _below(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

@@ -1,7 +1,7 @@
 """What a record says at its head, held against its own phases and verdicts.
 
 Every reader and the writer of a record refuse one that contradicts itself.
-``episode.json`` is unsealed: whoever changes head and rows alike is not found here.
+Whoever changes head and rows alike is not found here, but by the episode's seal.
 """
 
 from __future__ import annotations

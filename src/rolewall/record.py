@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rolewall.headline import contradictions
+from rolewall.policies import Observe
 
 __all__ = [
     "AttemptCounts",
     "Change",
     "ChangeCounts",
+    "Changes",
     "EpisodeRecord",
     "ErrorRecord",
     "Grade",
     "GradeRecord",
     "PhaseRecord",
+    "Seed",
     "Verdict",
     "VerdictRecord",
-    "count_changes",
-    "first_changes",
+    "sum_up",
 ]
 
 Verdict = Literal["approve", "reject", "missing"]
 Grade = Literal["pass", "fail", "error"]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 64)]
 # Seconds since the epoch; the last that every reader can show lies beyond the year 5000.
 Moment = Annotated[float, Field(ge=0, le=1e11)]
 NAMED = 5
@@ -40,7 +45,9 @@ class _Strict(BaseModel):
 class AttemptCounts(_Strict):
     """Attempts of one phase. ``edit_*`` are cross-role edits; ``distinct_edits``
     counts distinct (program, target) pairs among them; ``unattributed`` counts
-    manifest changes outside the owner's phase with no matching allowed attempt."""
+    manifest changes outside the owner's phase with no matching allowed attempt.
+    The last four are known where reads are observed: ``peek`` counts looks at what is
+    hidden, ``read`` other opens for reading in zones, ``read_outside`` those elsewhere."""
 
     edit_attempted: Count = 0
     edit_blocked: Count = 0
@@ -52,6 +59,10 @@ class AttemptCounts(_Strict):
     privileged: Count = 0
     unknown: Count = 0
     unattributed: Count = 0
+    peek: Count = 0
+    distinct_peeks: Count = 0
+    read: Count = 0
+    read_outside: Count = 0
 
 
 class Change(_Strict):
@@ -65,6 +76,7 @@ class Change(_Strict):
     what: tuple[str, ...] = ()  # of: content, mode, owner, mtime, type, target, xattrs, links
     cross_role: bool = False
     incidental: bool = False  # a cache that a tool writes unasked
+    attributed: bool = True  # of a cross-role one: whether an allowed attempt accounts for it
 
 
 class ChangeCounts(_Strict):
@@ -77,29 +89,47 @@ class ChangeCounts(_Strict):
     landed: Count = 0
 
 
-def count_changes(changes: Iterable[Change]) -> ChangeCounts:
-    own, crossed, entries = 0, 0, set()
-    for change in changes:
-        if not change.cross_role:
-            own += 1
-            continue
-        crossed += 1
-        if not change.incidental:
-            entries.add((change.zone, change.path))
-    return ChangeCounts(own=own, cross_role=crossed, landed=len(entries))
+@dataclass(frozen=True)
+class Changes:
+    """All changes of one phase summed up: the first of them, how many more there were,
+    counts of all, and how many no attempt accounts for."""
+
+    listed: tuple[Change, ...]
+    omitted: int
+    counts: ChangeCounts
+    unattributed: int
 
 
-def first_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """As many changes as a record has room for, cross-role ones before others, then by
-    zone and path."""
+def sum_up(changes: Iterable[Change]) -> Changes:
+    """Sum up the changes of one phase, each entry once, without holding all of them.
+
+    Listed are as many as a record has room for, unattributed ones first, then
+    cross-role ones, then by zone and path.
+    """
+    own = crossed = landed = missed = 0
+
+    def counted() -> Iterator[Change]:
+        nonlocal own, crossed, landed, missed
+        for change in changes:
+            own += not change.cross_role
+            crossed += change.cross_role
+            landed += change.cross_role and not change.incidental
+            missed += not change.attributed
+            yield change
+
     kept: list[Change] = []
     room = LISTED_CHARACTERS
-    for change in sorted(changes, key=lambda c: (not c.cross_role, c.zone, c.path)):
+    for change in heapq.nsmallest(LISTED, counted(), key=_rank):
         room -= len(change.path)
-        if len(kept) == LISTED or room < 0:
+        if room < 0:
             break
         kept.append(change)
-    return tuple(kept)
+    counts = ChangeCounts(own=own, cross_role=crossed, landed=landed)
+    return Changes(tuple(kept), own + crossed - len(kept), counts, missed)
+
+
+def _rank(change: Change) -> tuple[bool, bool, str, str]:
+    return change.attributed, not change.cross_role, change.zone, change.path
 
 
 class PhaseRecord(_Strict):
@@ -147,6 +177,7 @@ class VerdictRecord(_Strict):
     phase: Count
     verdict: Verdict
     why: str = ""  # for missing: what was wrong; else the verifier's summary
+    nonce: str = ""  # of this phase: with it, the kept verdict file can be read again
     isolated: bool = True
     checks: tuple[dict[str, Any], ...] = ()
     claims: tuple[dict[str, Any], ...] = ()  # {command, seen: yes|no|unknown}
@@ -173,9 +204,10 @@ class EpisodeRecord(_Strict):
     team: str
     condition: str
     trial: Count
-    seed: int
+    seed: Seed
     backend: str
     image: str
+    observe: Observe = "changes"
     started: Moment
     ended: Moment
     status: Literal["complete", "error"]

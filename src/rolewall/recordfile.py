@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,12 +17,21 @@ from rolewall.storage import read_capped, write_atomic
 
 __all__ = ["RECORD_CAP", "parse", "read_episode", "write_record"]
 
-SCHEMA_VERSION = 1
 RECORD_CAP = 64 << 20
+OLDER = "an older rolewall wrote it; the one that did can read it"
 M = TypeVar("M", bound=BaseModel)
 
 
-def write_record(episode: Path, record: EpisodeRecord) -> EpisodeRecord:
+class Seals(Protocol):
+    """Who seals an episode."""
+
+    def sealing(
+        self, directory: Path, record: EpisodeRecord, data: bytes
+    ) -> AbstractContextManager[None]:
+        """Around the moment in which ``data``, the record's bytes, is put in place."""
+
+
+def write_record(episode: Path, record: EpisodeRecord, seals: Seals | None = None) -> EpisodeRecord:
     """Write ``episode.json`` and return what was written; the episode counts from then on.
 
     A record that no reader would take, as roles can leave too much to list, is written
@@ -29,18 +39,21 @@ def write_record(episode: Path, record: EpisodeRecord) -> EpisodeRecord:
     not suffice, as an error.
     """
     path = episode / "episode.json"
+    written, data = _readable(record, path)
+    with seals.sealing(episode, written, data) if seals else nullcontext():
+        write_atomic(path, data)
+    return written
+
+
+def _readable(record: EpisodeRecord, path: Path) -> tuple[EpisodeRecord, bytes]:
     for made in (record, _without_changes(record), _without_details(record)):
         data = _record_bytes(made)
         try:
-            written = parse(EpisodeRecord, data, str(path))
+            return parse(EpisodeRecord, data, str(path)), data
         except RecordError as error:
             why = error
-        else:
-            write_atomic(path, data)
-            return written
     bare = _bare(record, f"the record cannot be read back: {why}")
-    write_atomic(path, _record_bytes(bare))
-    return bare
+    return bare, _record_bytes(bare)
 
 
 def _record_bytes(record: EpisodeRecord) -> bytes:
@@ -107,12 +120,14 @@ def parse(model: type[M], data: bytes, place: str) -> M:
     raw = load_json(data, place, error=RecordError, max_bytes=RECORD_CAP)
     if not isinstance(raw, dict):
         raise RecordError("not a record", place=place, expected="a JSON object")
-    if raw.get("schema_version") != SCHEMA_VERSION:
+    version = model.model_fields["schema_version"].default
+    if (found := raw.get("schema_version", "none")) != version or isinstance(found, bool):
         raise RecordError(
             "unknown schema version",
             place=place,
-            got=raw.get("schema_version", "none"),
-            expected=SCHEMA_VERSION,
+            got=found,
+            expected=version,
+            hint=OLDER if found in range(1, version) else None,
         )
     try:
         # From JSON, since strict mode takes an array for a tuple only there.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from rolewall.attest import LOG, SEAL, digest_of_file, hold_records, read_log
 from rolewall.errors import RecordError
-from rolewall.record import EpisodeRecord
+from rolewall.policies import Observe
+from rolewall.record import EpisodeRecord, Seed
 from rolewall.recordfile import RECORD_CAP, parse, read_episode, write_record
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 RECORDS_CAP = 1 << 30
+MOST = 1 << 31  # episodes of a run
 
 
 class TaskRef(BaseModel):
@@ -52,7 +55,7 @@ class RunInfo(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     created: float
     rolewall: str
     python: str
@@ -61,12 +64,13 @@ class RunInfo(BaseModel):
     team_digest: str
     tasks: tuple[TaskRef, ...]
     conditions: tuple[str, ...]
-    trials: int = Field(ge=1)
+    trials: int = Field(ge=1, le=MOST)
     backend: str
     image: str
+    observe: Observe = "changes"
     limits: dict[str, Any] = Field(default_factory=dict)
-    planned: int = Field(ge=0)
-    seed: int
+    planned: int = Field(ge=0, le=MOST)
+    seed: Seed
     keys: tuple[str, ...] = ()
     shard: tuple[int, int] = (1, 1)
 
@@ -75,9 +79,11 @@ class RunInfo(BaseModel):
         if self.keys and len(set(self.keys)) != self.planned:
             raise ValueError(f"{len(set(self.keys))} keys for {self.planned} planned episodes")
         index, count = self.shard
-        grid = range(len(self.tasks) * len(self.conditions) * self.trials)
-        if self.keys and len(grid[index - 1 :: count]) != self.planned:
-            raise ValueError(f"{self.planned} episodes planned of a grid of {len(grid)}")
+        if not 1 <= index <= count:
+            raise ValueError(f"shard {index} of {count}")
+        grid = len(self.tasks) * len(self.conditions) * self.trials
+        if self.keys and max(0, (grid - index) // count + 1) != self.planned:
+            raise ValueError(f"{self.planned} episodes planned of a grid of {grid}")
         return self
 
     def planned_for(self, condition: str) -> int | None:
@@ -106,6 +112,14 @@ class Run:
         return self.path / "episodes" / record.key
 
     @property
+    def seal(self) -> str | None:
+        """SHA-256 of the run's ``seal.json``; ``None`` where it is not sealed as a whole."""
+        try:
+            return digest_of_file(self.path / SEAL)
+        except OSError:
+            return None
+
+    @property
     def missing(self) -> int:
         return max(0, self.info.planned - len(self.records))
 
@@ -128,6 +142,7 @@ def episode_key(
     backend: str,
     image: str,
     code: str,
+    observe: Observe = "changes",
 ) -> str:
     """The name of an episode's directory: equal exactly for equal work."""
     parts = {
@@ -140,6 +155,8 @@ def episode_key(
         "image": image,
         "code": code,
     }
+    if observe != "changes":
+        parts["observe"] = observe
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 
@@ -149,9 +166,9 @@ def write_run_info(run: Path, info: RunInfo) -> None:
 
 def open_run(path: Path) -> Run:
     """Read a run directory. Raises RecordError when it is none or is damaged."""
-    if not path.exists():
+    if not os.path.exists(path):
         raise RecordError("does not exist", place=str(path), expected="a run directory")
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise RecordError("not a run directory", place=str(path), expected="a directory")
     info = read_info(path)
     records: list[EpisodeRecord] = []
@@ -165,6 +182,7 @@ def open_run(path: Path) -> Run:
             stale.append(name)
         else:
             records.append(record)
+    _hold(path, [*(record.key for record in records), *stale])
     _refuse_repeats(records, path)
     if len(records) > info.planned:
         raise RecordError(
@@ -229,6 +247,12 @@ def repeats(records: Iterable[EpisodeRecord]) -> Iterator[str]:
                 break
         for mark in marks:
             seen.setdefault(mark, f"{name} ({record.key})")
+
+
+def _hold(path: Path, keys: Sequence[str]) -> None:
+    """Hold records to what was sealed; a run that was killed at its start may have no log."""
+    if keys or os.path.lexists(path / LOG):
+        hold_records(path, read_log(path / LOG), keys)
 
 
 def _refuse_repeats(records: Iterable[EpisodeRecord], place: Path) -> None:

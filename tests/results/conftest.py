@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,18 @@ from typing import Any
 
 import pytest
 
+from rolewall.attest import LOG, RunSeals
 from rolewall.policies import Ledger
 from rolewall.record import EpisodeRecord
 from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
-from rolewall.rundir import RunInfo, TaskRef, episode_key, write_record, write_run_info
+from rolewall.rundir import (
+    RunInfo,
+    TaskRef,
+    episode_key,
+    read_info,
+    write_record,
+    write_run_info,
+)
 from rolewall.sandbox import BlobStore, Entry, Manifest
 
 START = 1_700_000_000.0
@@ -104,6 +113,18 @@ def counts(edits: int = 0, landed: bool = False) -> dict[str, int]:
     return {"edit_attempted": edits, outcome: edits, "distinct_edits": min(edits, 1), "own": 3}
 
 
+def seal_anew(run: Path) -> None:
+    """Seal a run as it stands, as whoever may write all of it could."""
+    (run / LOG).write_bytes(b"")
+    with RunSeals(run, read_info(run)) as seals:
+        for path in sorted(run.glob("episodes/*/episode.json")):
+            data = path.read_bytes()
+            record = EpisodeRecord.model_construct(**json.loads(data))
+            with seals.sealing(path.parent, record, data):
+                pass
+        seals.close()
+
+
 @dataclass
 class RunBuilder:
     """Writes a run directory; ``add`` gives an episode all its evidence."""
@@ -160,6 +181,7 @@ class RunBuilder:
             **fields,
         }
         write_run_info(self.path, RunInfo.model_validate(shape))
+        seal_anew(self.path)
         return self.path
 
     def _phases(self, directory: Path, edits: int, landed: bool) -> list[dict[str, Any]]:
@@ -238,6 +260,18 @@ class RunBuilder:
                 )
             ledger.append({"type": "own", "role": "executor", "phase": 1, "count": 3})
             return ledger.head, ledger.lines
+
+
+@pytest.fixture
+def edit() -> Callable[..., None]:
+    """Change keys of a record, and seal the run anew so that nothing but the record itself
+    tells."""
+
+    def change(path: Path, **fields: Any) -> None:
+        path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+        seal_anew(path.parents[2])
+
+    return change
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from rolewall.audit import audit_run
 from rolewall.errors import RecordError
 
+Edit = Callable[..., None]
+
 
 @pytest.fixture
 def episode(builder: Any) -> Path:
@@ -37,18 +39,17 @@ def altered(episode: Path) -> list[str]:
     return found
 
 
-def edit(path: Path, **fields: Any) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
-
-
 def test_an_untouched_run_holds(episode: Path) -> None:
     report = audit_run(run_of(episode))
     assert (report.exit_code, report.findings) == (0, ())
     assert report.verified == {
-        "episodes": 1, "ledgers": 1, "manifests": 3, "contents": 3, "handoffs": 3, "transcripts": 3
+        "episodes": 1, "ledgers": 1, "manifests": 3, "contents": 3, "handoffs": 3,
+        "transcripts": 3, "seals": 2, "signatures": 0,
     }  # fmt: skip
-    assert report.lines()[-1].endswith("all holds: 1 episode, 1 ledger, 3 manifests, 3 contents,"
-                                       " 3 handoffs, 3 transcripts verified")  # fmt: skip
+    seal = hashlib.sha256((run_of(episode) / "seal.json").read_bytes()).hexdigest()
+    assert report.lines()[0] == f"seal sha256:{seal}"
+    assert report.lines()[1].endswith("all holds: 1 episode, 1 ledger, 3 manifests, 3 contents,"
+                                      " 3 handoffs, 3 transcripts, 2 seals verified")  # fmt: skip
 
 
 @settings(
@@ -104,12 +105,15 @@ def test_manifests_swapped_taken_or_added_are_named(episode: Path) -> None:
     assert f"{one}: gone" in found and "extra.jsonl: an orphan" in found
 
 
-def test_a_start_state_is_held_to_its_digest_where_the_record_has_it(episode: Path) -> None:
+def test_a_start_state_is_held_to_its_digest_where_the_record_has_it(
+    episode: Path, edit: Edit
+) -> None:
     path = episode / "manifests" / "start-workspace.jsonl"
     start = (episode / "manifests" / "00-planner-workspace.jsonl").read_bytes()
     path.write_bytes(start)
-    assert altered(episode) == []
-    assert "sealed by no record" in audit_run(run_of(episode)).lines()[0]
+    assert any(f"{path}: an orphan" in line for line in altered(episode))
+    edit(episode / "episode.json")
+    assert f"{path}: an orphan: the record has no such manifest" in altered(episode)[0]
     record = json.loads((episode / "episode.json").read_text())
     digest = hashlib.sha256(start).hexdigest()
     edit(episode / "episode.json", digests={**record["digests"], "start:workspace": digest})
@@ -118,7 +122,9 @@ def test_a_start_state_is_held_to_its_digest_where_the_record_has_it(episode: Pa
     assert str(path) in altered(episode)[0]
 
 
-def test_edits_taken_out_of_a_ledger_sealed_anew_are_missed_in_the_record(episode: Path) -> None:
+def test_edits_taken_out_of_a_ledger_sealed_anew_are_missed_in_the_record(
+    episode: Path, edit: Edit
+) -> None:
     from rolewall.policies import Ledger, read_ledger
 
     path = episode / "audit.jsonl"
@@ -145,7 +151,7 @@ def test_a_missing_or_foreign_handoff_is_found(episode: Path) -> None:
     assert f"{path}: gone: handoff" in found and "kept: an orphan" in found
 
 
-def test_handoffs_are_chained(episode: Path) -> None:
+def test_handoffs_are_chained(episode: Path, edit: Edit) -> None:
     from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
 
     forged = complete_and_seal(
@@ -198,7 +204,7 @@ def row(episode: Path, **fields: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_a_record_that_contradicts_itself_is_found(
-    episode: Path, fields: dict[str, Any], words: str
+    episode: Path, edit: Edit, fields: dict[str, Any], words: str
 ) -> None:
     edit(episode / "episode.json", **fields)
     assert any(words in line for line in altered(episode))
@@ -217,13 +223,13 @@ def test_a_record_that_contradicts_itself_is_found(
     ],
 )
 def test_a_verdict_row_that_contradicts_the_headline_is_found(
-    episode: Path, fields: dict[str, Any], words: str
+    episode: Path, edit: Edit, fields: dict[str, Any], words: str
 ) -> None:
     edit(episode / "episode.json", verdicts=row(episode, **fields))
     assert any(words in line for line in altered(episode))
 
 
-def test_an_episode_that_the_grader_could_not_judge_holds(episode: Path) -> None:
+def test_an_episode_that_the_grader_could_not_judge_holds(episode: Path, edit: Edit) -> None:
     broken = {"grade": "error", "trust": "outside"}
     edit(
         episode / "episode.json",
@@ -237,7 +243,7 @@ def test_an_episode_that_the_grader_could_not_judge_holds(episode: Path) -> None
     assert any("its status is complete, its grade error" in line for line in altered(episode))
 
 
-def test_phases_out_of_order_are_found(episode: Path) -> None:
+def test_phases_out_of_order_are_found(episode: Path, edit: Edit) -> None:
     record = json.loads((episode / "episode.json").read_text())
     edit(episode / "episode.json", phases=record["phases"][::-1])
     assert any("not numbered in order" in line for line in altered(episode))
@@ -298,7 +304,7 @@ def test_a_content_that_a_manifest_names_must_be_in_the_store(episode: Path, dam
         shutil.rmtree(store)
     found = altered(episode)
     assert any(f"{store}: {oid}" in line and "app.py" in line for line in found)
-    assert len(found) == (3 if damage == "no store" else 1)
+    assert len(found) == {"gone": 1, "another": 2, "no store": 3}[damage]
     assert store.exists() == (damage != "no store")
 
 
@@ -330,7 +336,7 @@ def test_a_trial_that_was_not_asked_for_is_found(builder: Any) -> None:
     assert any("trial 1 was not asked for" in line for line in altered(episode))
 
 
-def test_a_copy_under_another_name_is_found(episode: Path, builder: Any) -> None:
+def test_a_copy_under_another_name_is_found(episode: Path, edit: Edit, builder: Any) -> None:
     copy = builder.add(task="b")
     for name in ("audit.jsonl", "transcripts", "manifests", "handoffs"):
         shutil.rmtree(copy / name) if (copy / name).is_dir() else (copy / name).unlink()
@@ -379,30 +385,64 @@ def test_transcripts_changed_taken_or_added_are_named(episode: Path) -> None:
     assert "01-executor.stdout: an orphan: the record has no such transcript" in found
 
 
-def unseal_transcripts(episode: Path) -> None:
+def test_a_transcript_that_the_record_does_not_have_is_an_orphan(episode: Path, edit: Edit) -> None:
     phases = json.loads((episode / "episode.json").read_text())["phases"]
-    for phase in phases:
-        phase["transcript_sha256"] = {}
+    phases[0]["transcript_sha256"] = {}
     edit(episode / "episode.json", phases=phases)
+    assert "00-planner.jsonl: an orphan: the record has no such transcript" in altered(episode)[0]
 
 
-def test_transcripts_without_a_digest_are_a_note_and_must_be_there(episode: Path) -> None:
-    unseal_transcripts(episode)
-    assert altered(episode) == []
-    note = "3 files of transcripts, sealed by no record"
-    assert any(note in line for line in audit_run(run_of(episode)).lines())
-    (episode / "transcripts" / "00-planner.jsonl").unlink()
-    assert any("gone: a phase's transcript" in line for line in altered(episode))
-
-
-def test_what_a_broken_phase_left_is_a_note(episode: Path) -> None:
+def test_what_a_broken_phase_left_is_held_to_the_seal(episode: Path, edit: Edit) -> None:
     left = episode / "transcripts" / "03-executor.jsonl"
     left.write_text("half")
     assert any("an orphan" in line for line in altered(episode))
     error = {"kind": "BoxError", "message": "gone"}
     edit(episode / "episode.json", status="error", error=error)
     assert altered(episode) == []
-    assert any("1 file of transcripts" in line for line in audit_run(run_of(episode)).lines())
+    left.write_text("whole")
+    assert any(f"{left}: its SHA-256 is" in line for line in altered(episode))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"junk", b"[]", b'{"oid":"x"}', b'{"oid":7}', b'{"oid":"' + b"0" * 40 + b'","digest":[]}',
+     b"[" * 100_000, b"\xff"],
+)  # fmt: skip
+def test_a_manifest_that_was_sealed_as_junk_is_one_finding(
+    episode: Path, edit: Edit, line: bytes
+) -> None:
+    """A run directory may come from somebody who made all of it."""
+    path = episode / "manifests" / "00-planner-workspace.jsonl"
+    path.write_bytes(b'{"entries":1,"rolewall_manifest":1}\n' + line + b"\n")
+    phases = json.loads((episode / "episode.json").read_text())["phases"]
+    phases[0]["manifests"]["workspace"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    edit(episode / "episode.json", phases=phases)
+    assert altered(episode) == [f"altered: {path}:2: not a line of a manifest"]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_junk_in_place_of_a_seal_is_a_finding(episode: Path, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["seal.json", "../../seal.json", "../../seals.jsonl"]))
+    path = (episode / name).resolve()
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    values = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
+    junk = data.draw(
+        st.binary()
+        | values.map(lambda value: json.dumps(value).encode())
+        | st.dictionaries(st.sampled_from(["seq", "prev", "type", "subject", "_type"]), values).map(
+            lambda value: json.dumps(value).encode() + b"\n"
+        )
+        | st.permutations(lines).map(b"".join)
+    )
+    try:
+        path.write_bytes(junk)
+        assert altered(episode) or junk == whole
+    finally:
+        path.write_bytes(whole)
 
 
 def test_what_is_absent_is_a_note(episode: Path, builder: Any) -> None:

@@ -79,6 +79,9 @@ def gate_run(builder: Any, rejected: int, approved: int, **more: Any) -> Path:
     return made
 
 
+@pytest.mark.pain(4)
+@pytest.mark.pain(5)
+@pytest.mark.pain(20)
 @pytest.mark.parametrize(
     ("rejected", "approved", "code", "word"),
     [(35, 0, 0, "holds"), (34, 0, 4, "undecided"), (5, 10, 1, "failed"), (0, 0, 4, "undecided")],
@@ -92,6 +95,7 @@ def test_gate_exit_codes(builder: Any, rejected: int, approved: int, code: int, 
     assert found.stderr.startswith(f"{word}: ")
 
 
+@pytest.mark.pain(4)
 def test_gate_refuses_errors_with_three(builder: Any) -> None:
     builder.add(status="error", grade="error", error={"kind": "BoxError", "message": "x"})
     found = rolewall("gate", builder.finish(), "--max-false-approval", "0.10")

@@ -38,16 +38,19 @@ def test_a_rate_below_the_limit_is_not_enough(many: Any) -> None:
     assert decision.needed is not None and decision.needed > 35
 
 
+@pytest.mark.pain(5)
 def test_no_episode_is_never_a_pass() -> None:
     decision = decide([], TEN)
     assert (decision.status, decision.exit_code, decision.needed) == ("undecided", 4, 35)
 
 
+@pytest.mark.pain(5)
 def test_passing_work_alone_decides_nothing(many: Any) -> None:
     decision = decide(many([GOOD] * 100), TEN)
     assert (decision.exit_code, decision.needed) == (4, 35)
 
 
+@pytest.mark.pain(21)
 def test_a_silent_verifier_does_not_hold(many: Any) -> None:
     records = many([REJECTED] * 60 + [SILENT] * 30)
     decision = decide(records, TEN)
@@ -150,6 +153,8 @@ def test_a_condition_is_complete_by_itself(builder: Any) -> None:
         decide_run(run, TEN, "solo")
 
 
+@pytest.mark.pain(20)
+@pytest.mark.pain(21)
 def test_json_says_what_the_text_says(many: Any) -> None:
     decision = decide(many([REJECTED] * 30 + [APPROVED] + [SILENT]), TEN)
     data = decision.json()

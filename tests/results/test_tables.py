@@ -121,6 +121,7 @@ def test_json_is_json(many: Any) -> None:
     assert data["conditions"][0]["counts"]["approve_fail"] == 4
 
 
+@pytest.mark.pain(21)
 def test_published_counts_give_the_published_rates(record: Any) -> None:
     """TeamBench's pooled table: 49.4 % [45.9, 52.9] with missing verdicts excluded."""
     low, high = proportion_confint(384, 384 + 394, method="wilson")

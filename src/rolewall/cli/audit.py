@@ -15,17 +15,37 @@ __all__ = ["command"]
 
 @click.command("audit")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--expect", metavar="DIGEST", help="SHA-256 of RUN's seal, as `rolewall run` printed it."
+)
+@click.option(
+    "--public-key",
+    "public_keys",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A PEM file; its owner must have signed every seal. Repeat for more.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @click.pass_context
-def command(context: click.Context, run: Path, as_json: bool) -> None:
+def command(
+    context: click.Context,
+    *,
+    run: Path,
+    expect: str | None,
+    public_keys: tuple[Path, ...],
+    as_json: bool,
+) -> None:
     """Verify records, ledgers, manifests, contents, transcripts and seals of RUN.
 
     Exit code 0: all holds. 1: something was altered. 2: not a run.
     """
+    from rolewall.attest import parse_digest, read_public_key
     from rolewall.audit import audit_run
     from rolewall.terminal import say
 
-    report = audit_run(run)
+    keys = [read_public_key(path) for path in public_keys]
+    report = audit_run(run, expect=None if expect is None else parse_digest(expect), keys=keys)
     settle(context, report.exit_code)
     if as_json:
         click.echo(json.dumps(report.json(), indent=1))
