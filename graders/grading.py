@@ -16,11 +16,12 @@ from rolewall.graders.pytest_grader import PytestGrader
 from rolewall.graders.script import ScriptGrader
 from rolewall.graders.spec import CommandSpec, GraderSpec, PytestSpec
 from rolewall.graders.stage import Room, make_room
-from rolewall.sandbox import Backend
+from rolewall.sandbox import Backend, machine_refused
 
 __all__ = ["grade", "make_grader"]
 
 TOOL_SECONDS = 30.0
+MOST_NAMED = 100
 LOOK = 'for tool; do command -v -- "$tool" >/dev/null || echo "$tool"; done'
 
 
@@ -75,11 +76,15 @@ def _twice(
     that is, and a machine that can make no box fails there too."""
     try:
         return _attempt(judge, task, given, backend, scratch / "work")
-    except BoxError:
+    except BoxError as error:
+        if machine_refused(error):
+            raise
         again = scratch / "again"
     try:
         return _attempt(judge, task, given, backend, again)
     except BoxError as error:
+        if machine_refused(error):
+            raise
         return Finding("error", f"the grade box broke twice: {error.message}")
 
 
@@ -110,7 +115,8 @@ def _attempt(
 def _about(room: Room) -> dict[str, Any]:
     about: dict[str, Any] = {"grader_digest": room.digest}
     if room.removed_links:
-        about["removed_links"] = list(room.removed_links)
+        about["removed_links"] = list(room.removed_links[:MOST_NAMED])
+        about["removed_links_in_all"] = len(room.removed_links)
     return about
 
 

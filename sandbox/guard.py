@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from rolewall.errors import BoxError
 
-__all__ = ["guarded", "start_thread"]
+__all__ = ["guarded", "machine_refused", "start_thread"]
 
 _HINTS = {
     errno.EMFILE: "raise the limit on open files (ulimit -n)",
@@ -48,6 +48,12 @@ def guarded(doing: str) -> Iterator[None]:
         ) from error
 
 
+def machine_refused(error: BoxError) -> bool:
+    """Whether the harness itself ran out of something, which nothing in a box can bring about."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _HINTS
+
+
 def _program(error: subprocess.TimeoutExpired) -> str:
     words = error.cmd
     return str(words if isinstance(words, str) else words[0])
@@ -63,5 +69,7 @@ def start_thread(target: Callable[..., object], *arguments: object) -> threading
     try:
         thread.start()
     except RuntimeError as error:  # "can't start new thread"
-        raise BoxError(f"cannot start a thread: {error}", hint=_HINTS[errno.EAGAIN]) from error
+        raise BoxError(f"cannot start a thread: {error}", hint=_HINTS[errno.EAGAIN]) from OSError(
+            errno.EAGAIN, str(error)
+        )
     return thread

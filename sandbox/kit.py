@@ -16,7 +16,7 @@ from pathlib import Path
 from rolewall.errors import BoxError, StorageError
 from rolewall.sandbox.host import base_python, host_etc
 from rolewall.sandbox.init import init_path
-from rolewall.sandbox.owner import Owner, new_name
+from rolewall.sandbox.owner import is_left_over, new_name
 from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.relay import hosts_file
 from rolewall.sandbox.uids import Identity
@@ -125,11 +125,12 @@ class Kit:
         except TimeoutError as error:
             raise BoxError(f"rolewall-init did not answer in {timeout:g} s") from error
         finally:
-            self._close_door()
+            self.close_door()
         connected.setblocking(True)
         return connected
 
-    def _close_door(self) -> None:
+    def close_door(self) -> None:
+        """Remove the control socket's path: a role would find it in its box."""
         self._control.close()
         (self.path / "control.sock").unlink(missing_ok=True)
 
@@ -168,10 +169,8 @@ def _remove(path: Path) -> None:
 def clean_kits() -> list[str]:
     """Remove the kits of dead harnesses; a line for each that is gone."""
     removed = []
-    for path in _parent().iterdir():
-        owner = Owner.parse(path.name)
-        if owner and owner.dead():
-            _remove(path)
-            if not path.exists():
-                removed.append(f"kit {path.name}")
+    for path in filter(is_left_over, _parent().iterdir()):
+        _remove(path)
+        if not path.exists():
+            removed.append(f"kit {path.name}")
     return removed

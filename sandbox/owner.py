@@ -10,14 +10,18 @@ import os
 import re
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Owner", "new_name", "pid_namespace", "start_ticks"]
+__all__ = ["Owner", "is_left_over", "new_name", "pid_namespace", "start_ticks"]
+
+# States of a process that runs no more: whoever should wait for it has not.
+ENDED = frozenset({b"Z", b"X"})
 
 NAME = re.compile(r"rolewall-(\d+)-(\d+)-(\d+)-[0-9a-f]+\Z")
 
 
 def start_ticks(pid: int) -> int | None:
-    """The start time of a process in clock ticks since boot, None when there is none.
+    """The start time of a process in clock ticks since boot, None when none runs.
 
     Any other failure to read it raises OSError: it says nothing of the process.
     """
@@ -26,7 +30,9 @@ def start_ticks(pid: int) -> int | None:
             text = stat.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return int(text[text.rindex(b")") + 2 :].split()[19])
+    fields = text[text.rindex(b")") + 2 :].split()
+    # A leader that ended before its other threads looks the same, but for their number.
+    return None if fields[0] in ENDED and int(fields[17]) <= 1 else int(fields[19])
 
 
 def pid_namespace() -> int:
@@ -55,6 +61,18 @@ class Owner:
     def dead(self) -> bool:
         """Whether it is known to be gone: of another pid namespace nothing is known."""
         return self.namespace == pid_namespace() and start_ticks(self.pid) != self.started
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether a directory bears the name of a dead harness, and is this user's own.
+
+    In a directory that others write to, anybody can choose such a name.
+    """
+    owner = Owner.parse(path.name)
+    try:
+        return owner is not None and owner.dead() and path.lstat().st_uid == os.geteuid()
+    except FileNotFoundError:  # somebody else removes it too
+        return False
 
 
 def new_name() -> str:

@@ -13,11 +13,11 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from importlib import metadata
 from pathlib import Path
 
 from rolewall.errors import InfrastructureError, StorageError
+from rolewall.sandbox.owner import new_name
 
 __all__ = ["cache_directory", "runtime_directory"]
 
@@ -87,7 +87,8 @@ def _core(requirement: str) -> str:
 
 def _build(packages: list[metadata.Distribution], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".runtime-", dir=target.parent))
+    scratch = target.parent / new_name()
+    scratch.mkdir(mode=0o700)
     try:
         for package in packages:
             _copy(package, scratch)

@@ -74,17 +74,33 @@ def lease(*, own_init_uid: bool) -> Identity:
 
 def _lease_pair() -> Identity:
     POOL_DIRECTORY.mkdir(mode=0o700, parents=True, exist_ok=True)
-    busy = _uids_alive()
     start = os.getpid() % PAIRS
     for step in range(PAIRS):
         index = (start + step) % PAIRS
         role, init = FIRST_UID + 2 * index, FIRST_UID + 2 * index + 1
-        if busy & {role, init}:
-            continue
         lock = _try_lock(POOL_DIRECTORY / str(index))
-        if lock is not None:
-            return Identity(role, role, init, init, leased=True, _lock=lock)
+        if lock is None:
+            continue
+        identity = Identity(role, role, init, init, leased=True, _lock=lock)
+        if _unused(identity):
+            return identity
     raise BoxError("no free uid for a role", got=f"{PAIRS} in use", place=str(POOL_DIRECTORY))
+
+
+def _unused(identity: Identity) -> bool:
+    """Whether nothing lives under the pair; else it is given back.
+
+    Asked with the lock held: a holder that is killed in between would leave
+    processes that an earlier look did not show.
+    """
+    try:
+        unused = not _uids_alive() & {identity.role_uid, identity.init_uid}
+    except BaseException:
+        identity.release()
+        raise
+    if not unused:
+        identity.release()
+    return unused
 
 
 def _uids_alive() -> set[int]:

@@ -18,7 +18,8 @@ from rolewall.sandbox.docker.image import find_image
 from rolewall.sandbox.docker.launched import DockerBox
 from rolewall.sandbox.docker.profile import choose_profile
 from rolewall.sandbox.guard import guarded
-from rolewall.sandbox.kit import Kit, clean_kits
+from rolewall.sandbox.kit import Kit
+from rolewall.sandbox.leftover import clean_leftovers
 from rolewall.sandbox.owner import new_name
 from rolewall.sandbox.protocol import BoxSpec, Finding
 from rolewall.sandbox.uids import lease
@@ -98,7 +99,8 @@ class DockerBackend:
 
     def clean(self) -> list[str]:
         """Remove containers and kits of this user's dead harnesses; a line for each."""
-        return clean() + clean_kits()
+        # Kits first: an engine that still makes a dead harness's box then fails for want of it.
+        return clean_leftovers() + clean()
 
     def close(self) -> None:
         """Close the connection to the engine. Boxes are closed one by one."""

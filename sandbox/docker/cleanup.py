@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rolewall.errors import BackendUnavailable, BoxError
+from rolewall.errors import BackendUnavailable, BoxError, RolewallError
 from rolewall.sandbox.docker.container import LABEL
 from rolewall.sandbox.docker.engine import Engine, find_engine
 from rolewall.sandbox.docker.failure import is_being_removed
@@ -41,15 +41,34 @@ def clean() -> list[str]:
     """Remove the containers of this user's dead harnesses; a line for each.
 
     No engine means no containers: nothing to do.
+
+    Raises:
+        BoxError: some are still there; all others are gone.
+        BackendUnavailable: an engine is there, and does not answer.
     """
     try:
         engine = find_engine()
-    except BackendUnavailable:
+    except BackendUnavailable as error:
+        if isinstance(error.__cause__, RolewallError):
+            raise
         return []
     try:
-        return [_removed(engine, found) for found in _ours(engine) if _dead(found)]
+        return _remove_all(engine, [found for found in _ours(engine) if _dead(found)])
     finally:
         engine.close()
+
+
+def _remove_all(engine: Engine, dead: list[Mapping[str, Any]]) -> list[str]:
+    removed: list[str] = []
+    stuck: RolewallError | None = None
+    for container in dead:
+        try:
+            removed.append(_removed(engine, container))
+        except RolewallError as error:
+            stuck = error
+    if stuck:
+        raise stuck
+    return removed
 
 
 def _ours(engine: Engine) -> list[Mapping[str, Any]]:

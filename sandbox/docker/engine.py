@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rolewall.errors import BackendUnavailable, RolewallError
+from rolewall.errors import BackendUnavailable, InputError, RolewallError
 from rolewall.sandbox.docker.failure import is_missing, is_transient, translate, unreachable
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ __all__ = ["DEADLINE", "Engine", "engine_address", "find_engine"]
 
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 DEADLINE = 60.0
+# For engines that are slow under load, in place of ``DEADLINE``.
+SECONDS = "ROLEWALL_ENGINE_SECONDS"
+MOST_SECONDS = 3600
 # 1.40 is the first with non-recursive binds, without which a mount below a
 # read-only zone stays writable.
 OLDEST_API = (1, 40)
@@ -90,7 +93,9 @@ class Engine:
             )
         except Exception as problem:
             error = translate(problem, "say its version", self.address, self.deadline)
-            raise _as_unavailable(error, self.address) from problem
+            if isinstance(error, BackendUnavailable):
+                raise error from problem
+            raise _unusable(error, self.address) from error
         if _numbers(client.api_version) < OLDEST_API:
             found = client.api_version
             client.close()
@@ -158,13 +163,28 @@ class Engine:
         self._client.close()
 
 
-def find_engine(deadline: float = DEADLINE) -> Engine:
+def find_engine(deadline: float | None = None) -> Engine:
     """The engine that the caller's environment names.
+
+    Args:
+        deadline: seconds for each answer; None for what the environment says, or ``DEADLINE``.
 
     Raises:
         BackendUnavailable: none answers, or it cannot be used; says the way out.
+        InputError: the environment names no acceptable deadline.
     """
-    return Engine(engine_address(), deadline)
+    return Engine(engine_address(), _asked_deadline() if deadline is None else deadline)
+
+
+def _asked_deadline(environ: Mapping[str, str] = os.environ) -> float:
+    asked = environ.get(SECONDS)
+    if not asked:
+        return DEADLINE
+    if not (asked.isascii() and asked.isdigit() and 1 <= int(asked) <= MOST_SECONDS):
+        raise InputError(
+            "not a number of seconds", place=SECONDS, got=asked, expected=f"1 to {MOST_SECONDS}"
+        )
+    return float(asked)
 
 
 def _knock(address: str, deadline: float) -> None:
@@ -182,10 +202,10 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def _as_unavailable(error: RolewallError, address: str) -> RolewallError:
-    """Whatever keeps the first call from working, there is no engine to use."""
-    if isinstance(error, BackendUnavailable):
-        return error
+def _unusable(error: RolewallError, address: str) -> BackendUnavailable:
+    """Whatever keeps the first call from working, there is no engine to use; it may hold
+    boxes all the same, which ``error`` as the cause tells."""
     unavailable = unreachable(None, address)
-    unavailable.__cause__ = error
-    return unavailable
+    return BackendUnavailable(
+        f"{unavailable.message}: {error.message}", place=address, hint=unavailable.hint
+    )

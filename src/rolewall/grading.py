@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from rolewall.errors import InputError
 from rolewall.graders import GraderSpec, GradeTask, Grading, Submitted, grade, parse_grader
-from rolewall.sandbox import Backend, copy_tree, find_backend, remove_tree, storage
+from rolewall.sandbox import Backend, copy_tree, find_backend, temporary_directory
 
 __all__ = ["grade_directory"]
 
@@ -69,14 +68,10 @@ def grade_directory(
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """A directory for one grading, removed afterwards whatever the work made of it."""
-    with storage(tempfile.gettempdir()):
-        scratch = Path(tempfile.mkdtemp(prefix="rolewall-grade-")).resolve()
-    try:
+    with temporary_directory() as scratch:
         for name in ("room", "no-files"):
             (scratch / name).mkdir()
         yield scratch
-    finally:
-        remove_tree(scratch)
 
 
 def _check(directory: Path, files: Path | None, start: Path | None) -> None:

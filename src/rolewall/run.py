@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from rolewall._validate import shorten
+from rolewall.attest import RunSeals, Signs
 from rolewall.code import code_version
 from rolewall.episode import Setting, run_episode
-from rolewall.errors import InputError, Interrupted
+from rolewall.errors import InputError
+from rolewall.interruption import Interruption
 from rolewall.plan import Episode, Plan
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
-from rolewall.sandbox import BlobStore, Supervisor, interrupt_all, remove_tree, storage
+from rolewall.sandbox import BlobStore, close_left, interrupt_all, remove_tree, storage
+from rolewall.storage import is_partial
+from rolewall.watching import Supervisors
 
 __all__ = ["run_plan"]
 
@@ -37,6 +38,7 @@ def run_plan(
     jobs: int = 1,
     progress: Progress | None = None,
     accepted: Callable[[int], None] | None = None,
+    signer: Signs | None = None,
 ) -> Run:
     """Run what of ``plan`` has no record yet in ``directory``, and return the whole run.
 
@@ -46,32 +48,43 @@ def run_plan(
     Args:
         progress: called after each episode.
         accepted: called before the first one, with the number of those that are there already.
+        signer: signs what is sealed; without one nothing is signed.
 
     Raises:
+        RecordError: what is there was altered since it was sealed.
         InputError: the directory holds another run, is in use by another harness, or is a file.
-        Interrupted: SIGINT or SIGTERM. Finished episodes are kept.
+        Interrupted: SIGINT, SIGTERM or SIGHUP. Finished episodes are kept.
     """
     directory = directory.absolute()
-    with _locked(directory):
+    interruption = Interruption()
+    with interruption.heeded(), _locked(directory):
         _claim(plan, directory)
         try:
-            todo = _prepare(plan, directory)
-            if accepted:
-                accepted(len(plan.episodes) - len(todo))
-            plan.backend.clean()
-            if todo:
-                with Supervisor() as supervisor:
-                    _Pool(plan, directory, supervisor, progress).run(todo, jobs)
+            with RunSeals(directory, read_info(directory), signer) as seals:
+                todo = _prepare(plan, directory, seals)
+                if accepted:
+                    accepted(len(plan.episodes) - len(todo))
+                with interruption.abrupt():
+                    plan.backend.clean()
+                with seals.closing():
+                    if todo:
+                        with Supervisors() as supervisors:
+                            pool = _Pool(
+                                plan, directory, seals, supervisors, interruption, progress
+                            )
+                            pool.run(todo, jobs)
         finally:
+            close_left()
             # However it ends: it holds copies of work and of hidden tests.
             remove_tree(directory / "scratch")
+        interruption.check()
         return open_run(directory)
 
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     for path in (directory, *directory.parents):
-        if path.exists() and not path.is_dir():
+        if os.path.exists(path) and not os.path.isdir(path):
             raise InputError("not a directory", place=str(path), hint="give another -o")
     with storage(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -92,22 +105,26 @@ def _claim(plan: Plan, directory: Path) -> None:
     """Make the directory this plan's run, or refuse it untouched."""
     if (directory / "run.json").exists():
         _same(plan, directory)
-    elif any(path.name != ".lock" for path in directory.iterdir()):
+    elif not all(path.name == ".lock" or is_partial(path) for path in directory.iterdir()):
         raise InputError("neither empty nor a run", place=str(directory), hint="give another -o")
     else:
         write_run_info(directory, plan.info)
+    for path in filter(is_partial, list(directory.iterdir())):
+        path.unlink()
 
 
-def _prepare(plan: Plan, directory: Path) -> list[Episode]:
+def _prepare(plan: Plan, directory: Path, seals: RunSeals) -> list[Episode]:
     """The episodes still to run. What a killed run left half done is removed."""
     remove_tree(directory / "scratch")
     for name in ("episodes", "scratch"):
         (directory / name).mkdir(mode=0o755, exist_ok=True)
     (directory / "scratch").chmod(0o700)
     run = open_run(directory)
+    seals.hold([*(record.key for record in run.records), *run.stale])
     done = {record.key for record in run.records if not _again(record)}
     todo = [episode for episode in plan.episodes if episode.key not in done]
     for episode in todo:
+        seals.discard(episode.key)
         remove_tree(directory / "episodes" / episode.key)
     return todo
 
@@ -150,39 +167,44 @@ def _again(record: EpisodeRecord) -> bool:
 
 class _Pool:
     def __init__(
-        self, plan: Plan, directory: Path, supervisor: Supervisor, progress: Progress | None
+        self,
+        plan: Plan,
+        directory: Path,
+        seals: RunSeals,
+        supervisors: Supervisors,
+        interruption: Interruption,
+        progress: Progress | None,
     ) -> None:
         self._plan = plan
         self._directory = directory
-        self._supervisor = supervisor
+        self._seals = seals
+        self._supervisors = supervisors
+        self._interruption = interruption
         self._progress = progress
         self._store = BlobStore(directory / "blobs.git")
-        self._stopping = threading.Event()
+        self._store.sweep()
 
     def run(self, todo: list[Episode], jobs: int) -> None:
-        with _signals(self._stopping), ThreadPoolExecutor(jobs, "episode") as pool:
+        with ThreadPoolExecutor(jobs, "episode") as pool:
             futures = {pool.submit(self._one, episode): episode for episode in todo}
             try:
                 self._collect(futures)
             except BaseException:
-                self._stopping.set()
+                self._interruption.stopping.set()
                 for future in futures:
                     future.cancel()
                 self._end(set(futures))
                 raise
-        if self._stopping.is_set():
-            raise Interrupted("interrupted; finished episodes are kept")
 
     def _collect(self, futures: dict[Future[EpisodeRecord], Episode]) -> None:
-        left = set(futures)
-        while left:
-            finished, left = wait(left, POLL_SECONDS, FIRST_COMPLETED)
+        """Wait for all. What is over is forgotten: its record is on disk."""
+        while futures:
+            finished, _ = wait(futures, POLL_SECONDS, FIRST_COMPLETED)
             for future in finished:
-                record = future.result()
+                episode, record = futures.pop(future), future.result()
                 if self._progress:
-                    self._progress(futures[future], record)
-            if self._stopping.is_set():
-                raise Interrupted("interrupted; finished episodes are kept")
+                    self._progress(episode, record)
+            self._interruption.check()
 
     def _end(self, futures: set[Future[EpisodeRecord]]) -> None:
         """End the boxes until no episode runs: one may have just been opening one."""
@@ -206,7 +228,7 @@ class _Pool:
                 seed=episode.seed,
                 image=episode.image,
                 backend=self._plan.backend,
-                supervisor=self._supervisor,
+                supervisor=self._supervisors.one(),
                 store=self._store,
                 directory=directory,
                 scratch=self._directory / "scratch" / episode.key,
@@ -215,24 +237,7 @@ class _Pool:
                     "team": self._plan.team.digest,
                     "code": code_version(),
                 },
-                stopping=self._stopping,
+                seals=self._seals,
+                stopping=self._interruption.stopping,
             )
         )
-
-
-@contextmanager
-def _signals(stopping: threading.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM ask for an orderly end, when this is the main thread."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopping.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

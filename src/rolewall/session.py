@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolewall.attest import KeySigner
 from rolewall.errors import InputError
-from rolewall.places import check_places
-from rolewall.plan import Episode, Grants, Plan, make_plan
+from rolewall.grants import Grants
+from rolewall.places import check_key, check_places
+from rolewall.plan import Episode, Plan, make_plan
 from rolewall.record import EpisodeRecord
-from rolewall.roles import load_team
+from rolewall.roles import Team, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import Run
-from rolewall.sandbox import find_backend
+from rolewall.sandbox import find_backend, storage
 from rolewall.tables import failures_text
 from rolewall.tally import unfinished_phases
-from rolewall.tasks import load_tasks
+from rolewall.tasks import Task, load_tasks
 from rolewall.terminal import counted, say
 
 __all__ = ["Asked", "exit_code", "run_asked"]
@@ -39,6 +43,7 @@ class Asked:
     out: Path | None
     backend: str | None
     grants: Grants
+    sign: Path | None = None
 
 
 def run_asked(asked: Asked) -> Run:
@@ -48,7 +53,7 @@ def run_asked(asked: Asked) -> Run:
         InputError: anything asked for is not acceptable; nothing has started.
         BackendUnavailable: the machine has no such backend.
     """
-    if asked.team.is_dir():
+    if os.path.isdir(asked.team):
         raise InputError(
             "a directory", place=str(asked.team),
             expected=f"the team file, such as {asked.team / 'team.yaml'}",
@@ -66,16 +71,40 @@ def run_asked(asked: Asked) -> Run:
         shard=asked.shard,
         grants=asked.grants,
     )
-    out = asked.out or Path("runs") / f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    out = asked.out or _new_directory(team, tasks)
     check_places(team, tasks, out)
+    signer = _signer(asked.sign, team, tasks, out) if asked.sign else None
     with _progress(len(plan.episodes)) as progress:
-        return run_plan(
+        run = run_plan(
             plan,
             out,
             jobs=asked.jobs,
             progress=progress,
             accepted=lambda there: _announce(plan, out, there),
+            signer=signer,
         )
+    say([f"run {out}: seal sha256:{run.seal}"], sys.stderr)
+    return run
+
+
+def _signer(path: Path, team: Team, tasks: Sequence[Task], out: Path) -> KeySigner:
+    """The key to sign with, from a place that no role is shown."""
+    check_key(path, team, tasks, out)
+    signer = KeySigner(path)
+    say(signer.warnings, sys.stderr)
+    return signer
+
+
+def _new_directory(team: Team, tasks: Sequence[Task]) -> Path:
+    """A run directory of this run alone: another may start here in the same second."""
+    runs, name = Path("runs"), f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    check_places(team, tasks, runs / name)
+    for number in itertools.count(1):
+        found = runs / (name if number == 1 else f"{name}-{number}")
+        with storage(found), suppress(FileExistsError):
+            found.mkdir(parents=True)
+            break
+    return found
 
 
 def _announce(plan: Plan, out: Path, there: int) -> None:
@@ -107,13 +136,18 @@ def _bar(total: int) -> Iterator[Callable[[Episode, EpisodeRecord], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total)
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = progress.add_task("", total=total)
 
-        def done(episode: Episode, record: EpisodeRecord) -> None:
-            progress.advance(task)
+    def done(episode: Episode, record: EpisodeRecord) -> None:
+        progress.advance(task)
 
+    progress.start()
+    try:
         yield done
+    finally:
+        with suppress(OSError):  # a terminal that has gone is no reason of the run's end
+            progress.stop()
 
 
 def _words(record: EpisodeRecord) -> str:

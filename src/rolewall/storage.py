@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rolewall.errors import RecordError, StorageError
 
-__all__ = ["canonical_json", "read_capped", "write_atomic"]
+__all__ = ["canonical_json", "is_partial", "read_capped", "write_atomic"]
+
+PARTIAL = ".partial-"
 
 
 def canonical_json(value: object) -> bytes:
@@ -26,7 +28,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=".partial-", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=PARTIAL, dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -40,6 +42,11 @@ def write_atomic(path: Path, data: bytes) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def is_partial(path: Path) -> bool:
+    """Whether ``path`` is what ``write_atomic`` leaves when it is killed."""
+    return path.name.startswith(PARTIAL)
 
 
 def _sync_directory(path: Path) -> None:

@@ -45,6 +45,7 @@ def zone(tmp_path: Path) -> Path:
     return tmp_path / "zone"
 
 
+@pytest.mark.pain(17)
 def test_a_dead_harness_is_cleaned_up_after_and_a_living_one_left_alone(
     cli: Cli, zone: Path, tmp_path: Path, backend: Backend
 ) -> None:

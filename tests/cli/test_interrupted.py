@@ -64,6 +64,8 @@ def start(team: Path, tasks: Path, backend: Backend, out: Path) -> subprocess.Po
     )
 
 
+@pytest.mark.pain(17)
+@pytest.mark.pain(19)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_lives_on_and_the_run_resumes(
     cli: Cli, studio: Studio, backend: Backend, tmp_path: Path, number: signal.Signals
@@ -112,6 +114,7 @@ def test_an_existing_run_is_not_mixed_with_another(
     assert again.code == 0, again.err
 
 
+@pytest.mark.pain(18)
 def test_two_harnesses_side_by_side_on_one_task(
     cli: Cli, studio: Studio, backend: Backend, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rolewall.errors import InputError
 from rolewall.policies import Limits
-from rolewall.sandbox.docker.container import Plan, configuration, private_megabytes
+from rolewall.sandbox.docker.container import Plan, configuration
 from rolewall.sandbox.docker.image import Image
 from rolewall.sandbox.docker.profile import Profile
 from rolewall.sandbox.kit import Kit
@@ -97,8 +97,8 @@ def test_a_mount_of_the_box_in_a_zone_is_refused(plan: Make, zones: Callable[[st
 
 def test_a_private_zone_leaves_memory_to_run_in() -> None:
     spec = BoxSpec(label="test", mounts=(), limits=Limits(memory_mb=400, disk_mb=1024))
-    assert private_megabytes(spec) == 100
-    assert private_megabytes(replace(spec, limits=Limits(memory_mb=400, disk_mb=50))) == 50
+    assert spec.private_mb == 100
+    assert replace(spec, limits=Limits(memory_mb=400, disk_mb=50)).private_mb == 50
 
 
 def test_no_more_cores_are_asked_for_than_there_are(plan: Make) -> None:

@@ -115,6 +115,7 @@ def test_a_box_of_a_named_image_has_the_same_wall(
     assert int(seen["caps"]["eff"], 16) == 0
 
 
+@pytest.mark.pain(24)
 def test_a_volume_of_an_image_below_a_zone_is_refused(
     backend: DockerBackend, import_image: Importer
 ) -> None:

@@ -1,0 +1,63 @@
+"""What dead harnesses left on disk, outside run directories: found by name, and removed.
+
+Kits, directories made here for a while, and box runtimes that were not finished. No
+engine is needed for any of it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rolewall.errors import StorageError
+from rolewall.sandbox.beneath import storage
+from rolewall.sandbox.kit import clean_kits
+from rolewall.sandbox.owner import is_left_over, new_name
+from rolewall.sandbox.remove import remove_tree
+from rolewall.sandbox.runtime import cache_directory
+
+__all__ = ["clean_leftovers", "temporary_directory"]
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """A directory that is gone afterwards; should this process be killed, with ``clean``.
+
+    It lies where temporary files do, and is for its owner alone.
+
+    Raises:
+        StorageError: it cannot be made or removed.
+    """
+    path = Path(tempfile.gettempdir()).resolve() / new_name()
+    with storage(path):
+        path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        remove_tree(path)
+
+
+def clean_leftovers() -> list[str]:
+    """Remove what dead harnesses of this user left on disk; a line for each."""
+    removed = clean_kits()
+    for kind, parent in (
+        ("directory", Path(tempfile.gettempdir())),
+        ("unfinished runtime", cache_directory()),
+    ):
+        removed += [f"{kind} {path}" for path in _left_in(parent) if _remove(path)]
+    return removed
+
+
+def _left_in(parent: Path) -> list[Path]:
+    try:
+        return [path for path in parent.iterdir() if is_left_over(path)]
+    except OSError:
+        return []  # what cannot be listed cannot have been written here
+
+
+def _remove(path: Path) -> bool:
+    with suppress(StorageError):
+        remove_tree(path)
+    return not path.exists()
