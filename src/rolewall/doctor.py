@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import platform
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolewall.errors import RolewallError
 from rolewall.policies import Access, Limits
-from rolewall.sandbox import BACKENDS, Backend, Finding, find_backend
+from rolewall.sandbox import BACKENDS, Backend, Finding, find_backend, temporary_directory
 
 __all__ = ["Report", "examine"]
 
@@ -71,19 +70,17 @@ def _wall(backend: Backend) -> Finding:
     from rolewall.library import open_sandbox
     from rolewall.zones import AskedZone, zone_policy
 
-    with tempfile.TemporaryDirectory(prefix="rolewall-doctor-") as scratch:
-        zone = AskedZone("workspace", Path(scratch), Access.READ)
+    with temporary_directory() as scratch:
+        zone = AskedZone("workspace", scratch, Access.READ)
         policy = zone_policy("verifier", [zone], (), Limits())
         try:
-            with open_sandbox(
-                policy, "verifier", {"workspace": zone.directory}, backend=backend
-            ) as box:
+            with open_sandbox(policy, "verifier", {"workspace": scratch}, backend=backend) as box:
                 box.run(["/bin/sh", "-c", "echo edited > /workspace/file"])
                 seen = [a for a in box.attempts() if a.zone == "workspace"]
                 facts = box.facts
         except RolewallError as error:
             return Finding("wall and tap", False, str(error), error.hint or "")
-        landed = any(Path(scratch).iterdir())
+        landed = any(scratch.iterdir())
     if landed or not seen:
         return Finding("wall and tap", False, "an edit landed" if landed else "an edit went unseen")
     users = "own" if facts.get("distinct_uids") else "the same"
