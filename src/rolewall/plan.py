@@ -12,23 +12,16 @@ from importlib import metadata
 
 from rolewall.code import code_version
 from rolewall.errors import InputError
-from rolewall.policies import HostPort, Policy, condition
+from rolewall.grants import Grants
+from rolewall.policies import Policy, condition
 from rolewall.roles import Team
 from rolewall.rundir import RunInfo, TaskRef, episode_key
 from rolewall.sandbox import Backend
 from rolewall.tasks import Task
 
-__all__ = ["Episode", "Grants", "Plan", "make_plan", "parse_shard"]
+__all__ = ["Episode", "Plan", "make_plan", "parse_shard"]
 
 SHARD = re.compile("([0-9]{1,9})/([0-9]{1,9})")
-
-
-@dataclass(frozen=True, slots=True)
-class Grants:
-    """What the caller allows task files to choose."""
-
-    image: bool = False
-    network: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,8 +64,8 @@ def make_plan(
         shard: (i, n): this machine runs every n-th episode, beginning with the i-th.
 
     Raises:
-        InputError: an unknown or repeated condition, or a task asks for an image or a
-            network that was not granted.
+        InputError: an unknown or repeated condition, or team or task asks for an image or
+            a network that was not granted.
     """
     if len(set(conditions)) != len(conditions):
         raise InputError("a condition is named twice", got=", ".join(conditions))
@@ -98,7 +91,7 @@ def _episode(
     backend: Backend,
     grants: Grants,
 ) -> Episode:
-    image = _image(team, task, grants)
+    image = grants.image(team, task)
     key = episode_key(
         task=TaskRef(id=task.id, digest=task.digest),
         team_digest=team.digest,
@@ -108,34 +101,11 @@ def _episode(
         backend=backend.name,
         image=image,
         code=code_version(),
+        observe=team.observe,
     )
-    network = {role: (*team.network.get(role, ()), *_network(task, grants)) for role in team.roles}
+    network = grants.network(team, task)
     policy = condition(name)(team.roles, limits=team.limits, network=network)
     return Episode(key, task, name, trial, seed, image, policy)
-
-
-def _image(team: Team, task: Task, grants: Grants) -> str:
-    if task.image is None or task.image == team.image:
-        return team.image
-    if not grants.image:
-        raise InputError(
-            "the task asks for an image of its own",
-            place=str(task.directory / "task.yaml"),
-            got=task.image,
-            hint="--allow-task-image grants it",
-        )
-    return task.image
-
-
-def _network(task: Task, grants: Grants) -> tuple[HostPort, ...]:
-    if task.network and not grants.network:
-        raise InputError(
-            "the task asks for a network",
-            place=str(task.directory / "task.yaml"),
-            got=", ".join(map(str, task.network)),
-            hint="--allow-task-network grants it",
-        )
-    return task.network
 
 
 def _info(
@@ -162,6 +132,7 @@ def _info(
         trials=trials,
         backend=backend.name,
         image=team.image,
+        observe=team.observe,
         limits=limits,
         planned=len(episodes),
         seed=seed,

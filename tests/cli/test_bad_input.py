@@ -96,6 +96,14 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "limit is negative": (team_with(limits={"memory_mb": -1}), "memory_mb"),
     "limit is unknown": (team_with(limits={"disk": 5}), "disk"),
     "backend is unknown": (team_with(sandbox={"backend": "podman"}), "backend"),
+    "the team's network without the flag": (
+        team_with(roles={"executor": reaching("h:1"), "verifier": AGENT}),
+        "team.yaml: the team asks for a network; got 'h:1' (--allow-team-network",
+    ),
+    "the team's image without the flag": (
+        team_with(sandbox={"image": "other"}),
+        "team.yaml: the team asks for an image; got 'other' (--allow-team-image",
+    ),
     "network is an address": (
         team_with(roles={"executor": reaching("10.0.0.1:443"), "verifier": AGENT}),
         "a name or an IPv4 loopback address",
@@ -132,6 +140,7 @@ def one_message(done: Ran, code: int, says: str) -> None:
     assert done.out == ""
 
 
+@pytest.mark.pain(15)
 @pytest.mark.parametrize("case", CASES)
 def test_a_bad_task_or_team_is_refused_by_name(cli: Cli, studio: Studio, case: str) -> None:
     spoil, says = CASES[case]
@@ -179,6 +188,7 @@ def test_a_directory_that_is_no_run_is_left_as_it_is(cli: Cli, studio: Studio) -
     assert kept.read_text() == "mine\n"
 
 
+@pytest.mark.pain(13)
 def test_no_engine_and_no_image(cli: Cli, studio: Studio) -> None:
     team, task = studio.team(), studio.task()
     words = ["run", team, "--tasks", task, "--backend", "docker", "-o", studio.path / "out"]
@@ -190,10 +200,11 @@ def test_no_engine_and_no_image(cli: Cli, studio: Studio) -> None:
 def test_an_image_that_does_not_exist(cli: Cli, studio: Studio) -> None:
     team, task = studio.team(), studio.task()
     team_with(sandbox={"backend": "docker", "image": "no-such-image:1"})(team, task)
-    done = cli("run", team, "--tasks", task, "-o", studio.path / "out")
+    done = cli("run", team, "--allow-team-image", "--tasks", task, "-o", studio.path / "out")
     assert done.code == 2 and "no-such-image:1" in done.err and "Traceback" not in done.err
 
 
+@pytest.mark.pain(4)
 @pytest.mark.root
 def test_a_full_disk_is_said_and_is_infrastructure(
     cli: Cli, studio: Studio, tmp_path: Path

@@ -204,6 +204,7 @@ def test_staging_the_grader(task: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in staged.rglob("*") if p.is_file()) == ["run.sh", "test_hidden.py"]
 
 
+@pytest.mark.pain(9)
 @pytest.mark.parametrize("how", ["changed", "link", "gone"])
 def test_staging_refuses_what_changed_since(task: Path, tmp_path: Path, how: str) -> None:
     loaded = load_task(task)

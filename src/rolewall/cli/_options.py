@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["asked", "episode_options"]
 
+GRANTS = ("team_image", "team_network", "task_image", "task_network")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 OPTIONS = (
@@ -25,7 +27,9 @@ OPTIONS = (
         metavar="PATH",
         help="A task, or a directory of tasks. Repeat for more.",
     ),
-    click.option("--trials", type=click.IntRange(1), default=1, show_default=True, metavar="N"),
+    click.option(
+        "--trials", type=click.IntRange(1, 100_000), default=1, show_default=True, metavar="N"
+    ),
     click.option(
         "--jobs",
         type=click.IntRange(1, 256),
@@ -35,7 +39,13 @@ OPTIONS = (
         help="Episodes at the same time.",
     ),
     click.option("--shard", default="1/1", metavar="I/N", help="Every N-th episode from the I-th."),
-    click.option("--seed", type=int, default=0, show_default=True),
+    click.option(
+        "--seed",
+        type=click.IntRange(-(1 << 62), 1 << 62),
+        default=0,
+        show_default=True,
+        metavar="N",
+    ),
     click.option(
         "-o",
         "--out",
@@ -44,6 +54,14 @@ OPTIONS = (
         help="Where the run is kept; resumes when it exists.  [default: runs/TEAM-TIME]",
     ),
     click.option("--backend", metavar="auto|docker|bubblewrap", help="In place of the team's."),
+    click.option(
+        "--sign",
+        type=click.Path(path_type=Path),
+        metavar="KEY",
+        help="Sign every seal with this private key, a PEM file.",
+    ),
+    click.option("--allow-team-image", is_flag=True, help="Let the team choose its image."),
+    click.option("--allow-team-network", is_flag=True, help="Let the team ask for destinations."),
     click.option("--allow-task-image", is_flag=True, help="Let tasks choose their image."),
     click.option("--allow-task-network", is_flag=True, help="Let tasks ask for destinations."),
     click.option("--json", "as_json", is_flag=True, help="JSON on standard output."),
@@ -59,7 +77,8 @@ def episode_options(function: F) -> F:
 
 def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
     """What the shared options amount to."""
-    from rolewall.plan import Grants, parse_shard
+    from rolewall.grants import Grants
+    from rolewall.plan import parse_shard
     from rolewall.session import Asked
 
     return Asked(
@@ -72,5 +91,6 @@ def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
         seed=given["seed"],
         out=given["out"],
         backend=given["backend"],
-        grants=Grants(image=given["allow_task_image"], network=given["allow_task_network"]),
+        sign=given["sign"],
+        grants=Grants(**{name: given[f"allow_{name}"] for name in GRANTS}),
     )

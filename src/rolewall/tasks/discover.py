@@ -93,7 +93,7 @@ def _candidates(path: Path) -> list[Path]:
 
 def _is_task(root: Root, name: str) -> bool:
     kind = root.kind(name)
-    if kind == "link" and (root.path / name / "task.yaml").exists():
+    if kind == "link" and os.path.exists(root.path / name / "task.yaml"):
         raise TaskError(
             "a task's directory is a link, which is not followed",
             place=root.place(name),
