@@ -38,6 +38,7 @@ def shell(box: Box, script: str) -> tuple[int, str]:
     return done.returncode, done.stdout.text()
 
 
+@pytest.mark.pain(14)
 def test_a_zone_can_be_written_exactly_if_its_mount_says_so(start: Start, zone: Zone) -> None:
     read, write = zone("brief", writable=False), zone("workspace", writable=True)
     box = start(read, write)
@@ -89,6 +90,16 @@ def test_there_is_no_network_but_loopback(start: Start) -> None:
     assert box.run(["python3", "-c", own]).stdout.text() == "b'x'\n"
     _, table = shell(box, "cat /proc/self/net/dev")
     assert [line.split(":")[0].strip() for line in table.splitlines()[2:]] == ["lo"]
+
+
+def test_every_namespace_is_the_boxs_own(start: Start) -> None:
+    kinds = ("mnt", "pid", "ipc", "net", "uts")
+    mine = [os.readlink(f"/proc/self/ns/{kind}") for kind in kinds]
+    read = "import os, sys; print(*(os.readlink('/proc/self/ns/' + k) for k in sys.argv[1:]))"
+    boxes = [start(), start()]
+    found = [box.run(["python3", "-c", read, *kinds]).stdout.text().split() for box in boxes]
+    for *each, kind in zip(mine, *found, kinds, strict=True):
+        assert len(set(each)) == 3, kind
 
 
 def test_no_process_but_its_own_is_seen(start: Start) -> None:
