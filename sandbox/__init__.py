@@ -14,13 +14,17 @@ from rolewall.sandbox.beneath import (
     reopen,
     storage,
 )
-from rolewall.sandbox.blobs import BlobStore
-from rolewall.sandbox.box import Box, Streams, interrupt_all, open_box
-from rolewall.sandbox.difference import Difference, diff
+from rolewall.sandbox.blobs import STORE_LAYOUT, BlobStore
+from rolewall.sandbox.box import Box, Streams, close_left, interrupt_all, open_box
+from rolewall.sandbox.difference import Difference, aspects, diff
 from rolewall.sandbox.gitdiff import render_diff
 from rolewall.sandbox.gitrepo import PlacedRepo, fresh_repo, restore_git, verifier_repo
+from rolewall.sandbox.gittree import LeftOut
+from rolewall.sandbox.guard import machine_refused
+from rolewall.sandbox.leftover import clean_leftovers, temporary_directory
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.manifest_file import load as load_manifest
+from rolewall.sandbox.nested import NestedAside, nested_aside, restore_nested, with_nested
 from rolewall.sandbox.protocol import (
     Backend,
     BoxSpec,
@@ -42,6 +46,7 @@ from rolewall.sandbox.walker import walk
 
 __all__ = [
     "BACKENDS",
+    "STORE_LAYOUT",
     "Backend",
     "BlobStore",
     "Box",
@@ -51,9 +56,11 @@ __all__ = [
     "Entry",
     "Finding",
     "Launched",
+    "LeftOut",
     "Listen",
     "Manifest",
     "ManifestLimits",
+    "NestedAside",
     "Output",
     "PlacedRepo",
     "Streams",
@@ -62,7 +69,10 @@ __all__ = [
     "WatchSpec",
     "WatchSummary",
     "ZoneMount",
+    "aspects",
     "check_sources",
+    "clean_leftovers",
+    "close_left",
     "copy_tree",
     "diff",
     "directory",
@@ -72,8 +82,10 @@ __all__ = [
     "fresh_repo",
     "interrupt_all",
     "load_manifest",
+    "machine_refused",
     "make_directory",
     "make_readable",
+    "nested_aside",
     "open_beneath",
     "open_box",
     "opened",
@@ -84,8 +96,11 @@ __all__ = [
     "reopen",
     "restore_git",
     "restore_modes",
+    "restore_nested",
     "storage",
     "take",
+    "temporary_directory",
     "verifier_repo",
     "walk",
+    "with_nested",
 ]

@@ -19,11 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import rolewall.errors
 from rolewall.errors import RolewallError
 from rolewall.sandbox import Backend, find_backend
 from rolewall.sandbox.docker.engine import engine_address
+
+# The suite's own examples are the same in every run; `--hypothesis-profile=deep` looks for more.
+settings.register_profile("suite", deadline=None, derandomize=True, database=None)
+settings.register_profile(
+    "deep", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("suite")
 
 REQUIRED = set(filter(None, os.environ.get("ROLEWALL_TEST_REQUIRE", "").split(",")))
 

@@ -8,16 +8,16 @@ afterwards.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Self, get_args
 
 from rolewall.errors import InputError, StorageError
 from rolewall.policies import (
     Attempt,
     Compiled,
+    Observe,
     Policy,
     compile_mounts,
     read_ledger,
@@ -37,6 +37,7 @@ from rolewall.sandbox import (
     check_sources,
     find_backend,
     open_box,
+    temporary_directory,
 )
 
 __all__ = ["Sandbox", "box_spec", "open_sandbox"]
@@ -168,6 +169,7 @@ def open_sandbox(
     image: str = "host",
     attempts: Path | None = None,
     env: Mapping[str, str] | None = None,
+    observe: Observe = "changes",
 ) -> Sandbox:
     """Put ``role`` behind the wall that ``policy`` describes.
 
@@ -178,6 +180,8 @@ def open_sandbox(
         attempts: where the ledger is written; one that exists is verified and
             continued. None for a temporary file that is gone after ``close``.
         env: environment variables of every command, besides what a box sets.
+        observe: ``reads`` records peeks as well, opens for reading of zones that are
+            hidden from the role, and counts its other opens for reading.
 
     Raises:
         InputError: the policy, role or a zone is not acceptable (exit code 2).
@@ -190,12 +194,15 @@ def open_sandbox(
     if unknown:
         raise InputError(f"a directory for a zone that {role} has not", got=sorted(unknown))
     check_sources(sources)
+    if observe not in get_args(Observe):
+        known = " or ".join(get_args(Observe))
+        raise InputError("not what can be observed", place="observe", got=observe, expected=known)
     ready = find_backend(backend) if isinstance(backend, str) else backend
     with ExitStack() as stack:
         ledger = _ledger(attempts, sources, stack)
         before = verify_ledger(ledger).lines if ledger.exists() else 0
         supervisor = stack.enter_context(Supervisor())
-        watch = WatchSpec(role=role, phase=0, view=compiled.view(), ledger=ledger)
+        watch = WatchSpec(role, 0, compiled.view(), ledger, reads=observe == "reads")
         spec = box_spec(compiled, sources, image=image, env=env)
         box = stack.enter_context(open_box(ready, spec, tap=supervisor, watch=watch))
         return Sandbox(box, ledger, before, stack.pop_all())
@@ -203,8 +210,7 @@ def open_sandbox(
 
 def _ledger(path: Path | None, zones: Mapping[str, Path], stack: ExitStack) -> Path:
     if path is None:
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rolewall-"))
-        return Path(directory) / "attempts.jsonl"
+        return stack.enter_context(temporary_directory()) / "attempts.jsonl"
     absolute = Path(os.path.realpath(path))
     for name, zone in zones.items():
         if absolute.is_relative_to(os.path.realpath(zone)):

@@ -7,6 +7,8 @@ or copy itself without end.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from rolewall.errors import InputError
 from rolewall.roles import Team
 from rolewall.tasks import Task
 
-__all__ = ["check_places"]
+__all__ = ["check_key", "check_places"]
 
 HINT = "give the team a directory of its own, with its scripts and nothing else"
 
@@ -35,6 +37,25 @@ def check_places(team: Team, tasks: Sequence[Task], out: Path) -> None:
             raise InputError(
                 "the run lies in a task", place=str(out), got=task.id, hint="give another -o"
             )
+
+
+def check_key(key: Path, team: Team, tasks: Sequence[Task], out: Path) -> None:
+    """Refuse a private key, or a link to one, in the team's directory, a task or the run,
+    and where the image ``host`` shows the machine's own files.
+
+    Raises:
+        InputError: naming both places.
+    """
+    shown = (Path("/usr"), Path(sys.base_prefix))
+    for outer in (team.directory, *(task.directory for task in tasks), out, *shown):
+        for place in {key.resolve(), Path(os.path.abspath(key))}:
+            if place.is_relative_to(outer.resolve()):
+                raise InputError(
+                    "a private key would be where others see it",
+                    place=str(key),
+                    got=f"inside {outer}",
+                    hint="keep it where no role is shown it",
+                )
 
 
 def _apart(inner: Path, outer: Path, why: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rolewall.peeks import PeekCounts, count_peeks
 from rolewall.record import EpisodeRecord
 from rolewall.tally import (
     FalseApprovals,
@@ -76,6 +77,7 @@ class ConditionRow:
     counts: dict[str, int]
     false_approvals: FalseApprovals
     edits: EditCounts
+    peeks: PeekCounts
     repaired: int
     trust: tuple[str, ...]
     verdict_isolated: bool | None
@@ -102,6 +104,8 @@ class ResultTable:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(row.error_kinds.items()))
             if kinds:
                 notes.append(f"errors under {row.condition}: {kinds}")
+            if row.peeks.observed:
+                notes.append(f"under {row.condition} {row.peeks.text()}")
             if row.phases_failed:
                 notes.append(f"under {row.condition} {failures_text(row.phases_failed)}")
         return Sheet(
@@ -164,6 +168,7 @@ def _row(condition: str, records: Sequence[EpisodeRecord]) -> ConditionRow:
         counts=dict(Counter(f"{r.verdict}_{r.grade}" for r in graded)),
         false_approvals=false_approvals(graded),
         edits=_edits(graded),
+        peeks=count_peeks(graded),
         repaired=sum(map(repaired, graded)),
         trust=tuple(sorted({r.trust for r in graded})),
         verdict_isolated=all(r.isolated for r in graded) if graded else None,

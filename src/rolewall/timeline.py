@@ -12,7 +12,7 @@ from typing import Any
 
 from rolewall.aftermath import Aftermath, read_aftermath
 from rolewall.errors import RecordError
-from rolewall.policies import read_ledger
+from rolewall.policies import Attempt, read_ledger
 from rolewall.record import (
     AttemptCounts,
     Change,
@@ -30,7 +30,7 @@ SHOWN = 50
 NAMED = 5
 TESTS = 10
 # Kinds that cross a wall or try to; the rest is counted.
-LISTED = ("edit", "privileged")
+LISTED = ("edit", "privileged", "peek")
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,9 @@ def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: Counter[int] = Counter()
     for attempt in _attempts(path) if os.path.lexists(path) else ():
-        phase = attempt.get("phase")
-        if not isinstance(phase, int):
-            continue
-        counts[phase][f"{attempt.get('kind')} {attempt.get('outcome')}"] += 1
-        if attempt.get("kind") in LISTED or attempt.get("outcome") == "unknown":
+        phase = attempt["phase"]
+        counts[phase][f"{attempt['kind']} {attempt['outcome']}"] += 1
+        if attempt["kind"] in LISTED or attempt["outcome"] == "unknown":
             totals[phase] += 1
             if len(listed[phase]) < SHOWN:
                 listed[phase].append(attempt)
@@ -122,7 +120,10 @@ def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
 
 
 def _attempts(path: Path) -> Iterator[dict[str, Any]]:
-    return (line for line in read_ledger(path) if line["type"] == "attempt")
+    for line in read_ledger(path):
+        if line["type"] == "attempt":
+            Attempt.from_line(line, place=f"{path}:{line['seq']}")
+            yield line
 
 
 def _head(record: EpisodeRecord) -> Iterator[str]:
@@ -130,7 +131,7 @@ def _head(record: EpisodeRecord) -> Iterator[str]:
     yield f"episode {record.key}  {record.task}:{record.condition}:{record.trial}"
     yield (
         f"team {record.team}, {record.backend}, image {record.image}, seed {record.seed},"
-        f" started {started}, {record.ended - record.started:.1f} s"
+        f" observed {record.observe}, started {started}, {record.ended - record.started:.1f} s"
     )
     yield (
         f"{record.status}: verdict {record.verdict}, grade {record.grade}"
@@ -148,6 +149,16 @@ def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
         f" took {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
     )
     yield f"  attempts: {_attempts_text(phase.attempts) or 'none'}"
+    if met := _met(phase.box.get("limits_hit")):
+        yield f"  limits met: {met}"
+
+
+def _met(hit: object) -> str:
+    """What the kernel refused or ended; that a box waited for a core is nothing of note."""
+    counts = hit if isinstance(hit, dict) else {}
+    named = (("memory_mb", "killed (memory_mb)"), ("pids", "not started (pids)"))
+    found = [(counts.get(name), text) for name, text in named]
+    return _nonzero([(n, text) for n, text in found if isinstance(n, int)])
 
 
 def _attempts_text(counts: AttemptCounts) -> str:
@@ -158,13 +169,16 @@ def _attempts_text(counts: AttemptCounts) -> str:
         (counts.edit_allowed, "allowed"),
     )
     others = ("incidental", "own", "outside", "privileged", "unknown", "unattributed")
+    reads = ((counts.read, "reads in zones"), (counts.read_outside, "elsewhere"))
     parts = []
     if counts.edit_attempted:
         detail = _nonzero(edits)
         edited = counted(counts.edit_attempted, "cross-role edit")
         parts.append(f"{edited} ({detail})" if detail else edited)
-    rest = _nonzero([(getattr(counts, name), name) for name in others])
-    return ", ".join([*parts, rest] if rest else parts)
+    if counts.peek:
+        parts.append(f"{counted(counts.peek, 'peek')} ({counts.distinct_peeks} distinct)")
+    parts += [_nonzero([(getattr(counts, name), name) for name in others]), _nonzero(reads)]
+    return ", ".join(filter(None, parts))
 
 
 def _nonzero(counts: Sequence[tuple[int, str]]) -> str:
@@ -190,17 +204,13 @@ def _crossings(found: Crossings | None, phase: PhaseRecord, start: float) -> Ite
 
 
 def _attempt(attempt: dict[str, Any], phase: PhaseRecord, start: float) -> str:
-    time = attempt.get("time")
-    when = f"+{time - start:.2f} s" if isinstance(time, int | float) else "at ?"
-    paths = attempt.get("paths")
-    shown = " ".join(map(escape, paths)) if isinstance(paths, list) else escape(paths)
-    program = attempt.get("exe") or attempt.get("comm")
-    text = f"{when} {attempt.get('outcome')} {attempt.get('syscall')} {shown} by {program}"
-    role = attempt.get("role")
-    if role != phase.role:
-        text += f" as {role}"
-    why = attempt.get("why")
-    return f"{text} ({why})" if why else text
+    shown = " ".join(map(escape, attempt["paths"]))
+    program = attempt["exe"] or attempt["comm"]
+    text = f"+{attempt['time'] - start:.2f} s {attempt['outcome']} {attempt['syscall']} {shown}"
+    text += f" by {program}"
+    if attempt["role"] != phase.role:
+        text += f" as {attempt['role']}"
+    return f"{text} ({attempt['why']})" if attempt["why"] else text
 
 
 def _changes(phase: PhaseRecord) -> Iterator[str]:
@@ -215,6 +225,7 @@ def _changes(phase: PhaseRecord) -> Iterator[str]:
 def _change(change: Change, role: str) -> str:
     what = f" ({', '.join(change.what)})" if change.what else ""
     across = "  CROSS-ROLE" if change.cross_role else ""
+    across += "" if change.attributed else " UNATTRIBUTED"
     return f"{role} {change.change} /{change.zone}/{change.path}{what}{across}"
 
 

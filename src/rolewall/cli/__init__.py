@@ -13,6 +13,7 @@ from contextlib import suppress
 import click
 
 from rolewall.cli._descriptors import claim_descriptors, flush_output
+from rolewall.cli._signals import interruptible
 from rolewall.errors import RolewallError
 
 __all__ = ["explain", "main", "settle"]
@@ -26,6 +27,7 @@ COMMANDS = {
     "show": "Show a run as a table, or an episode as a timeline.",
     "exec": "Run one command as one role over your own directories.",
     "audit": "Verify ledgers, manifests and seals of a run.",
+    "attest": "Sign the seals of a run.",
     "clean": "Remove what a killed run left behind.",
 }
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
@@ -77,7 +79,8 @@ def main() -> None:
 
 def _run() -> tuple[int, str]:
     try:
-        result = _invoke()
+        with interruptible():
+            result = _invoke()
     except click.exceptions.Exit as error:
         return error.exit_code, ""
     except (click.Abort, KeyboardInterrupt):

@@ -44,7 +44,12 @@ def command(context: click.Context, /, conditions: str, as_json: bool, **given: 
         run.records, team=info.team, conditions=info.conditions, planned=info.planned
     )
     stream = sys.stderr if as_json else sys.stdout
-    found: dict[str, Any] = {"run": str(run.path), "table": table.json(), "comparison": None}
+    found: dict[str, Any] = {
+        "run": str(run.path),
+        "seal": run.seal,
+        "table": table.json(),
+        "comparison": None,
+    }
     code = exit_code(run.records)
     sheets: list[Sheet] = []
     try:

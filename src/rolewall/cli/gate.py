@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +72,6 @@ def _decide(path: Path, rules: Rules, condition: str | None) -> Decision:
     from rolewall.gate import decide, decide_run
     from rolewall.rundir import load_records, open_run
 
-    if path.is_dir():
+    if os.path.isdir(path):
         return decide_run(open_run(path), rules, condition)
     return decide(load_records(path), rules, condition)

@@ -36,5 +36,6 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
     )
     draw(table.sheet(), sys.stderr if as_json else sys.stdout)
     if as_json:
-        click.echo(json.dumps({"run": str(run.path), "table": table.json()}, indent=1))
+        made = {"run": str(run.path), "seal": run.seal, "table": table.json()}
+        click.echo(json.dumps(made, indent=1))
     context.exit(exit_code(run.records))

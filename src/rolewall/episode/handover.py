@@ -18,16 +18,15 @@ from rolewall.roles import (
     Collected,
     CommandAgent,
     Execution,
-    ParsedVerdict,
     SealedHandoff,
     claim_seen,
     complete_and_seal,
     read_handoff,
-    read_verdict,
     runs_work,
     sealed_bytes,
 )
 from rolewall.rundir import write_atomic
+from rolewall.verdicts import verdict_in
 
 __all__ = ["Handovers", "verdict_of"]
 
@@ -55,7 +54,7 @@ class Handovers:
             time=time.time(),
             previous=self.previous,
             evidence=played.acted.evidence,
-            digests=_digests(played),
+            digests=_digests(played, collected),
         )
         self.previous = sealed.seal.sha256
         body = sealed_bytes(sealed)
@@ -76,20 +75,22 @@ class Handovers:
         return read_handoff(data, f"{zone}/handoff.json")
 
 
-def _digests(played: Played) -> dict[tuple[str, str], str]:
+def _digests(played: Played, collected: Collected) -> dict[tuple[str, str], str]:
+    """Of the files that the handoff names: a workspace may hold a million."""
+    wanted = {(artifact.zone, artifact.path) for artifact in collected.handoff.artifacts}
     return {
         (zone, entry.name): entry.sha256
         for zone, manifest in played.after.items()
+        if wanted
         for entry in manifest.entries
-        if entry.sha256
+        if entry.sha256 and (zone, entry.name) in wanted
     }
 
 
 def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> VerdictRecord:
     """The verdict of a verifier's phase, with what its claims are worth."""
-    parsed = read_verdict(zones.read("verdict", "verdict.json", MAX_VERDICT), played.nonce or "")
-    if played.acted.outcome == "violation":
-        parsed = ParsedVerdict("missing", "the phase was ended as a violation")
+    data = zones.read("verdict", "verdict.json", MAX_VERDICT)
+    parsed = verdict_in(data, played.nonce or "", played.acted.outcome)
     executions = _apart_from_the_agent(played.seen.executions, agent, task)
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
@@ -97,6 +98,7 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
         phase=played.place.index,
         verdict=parsed.verdict,
         why=parsed.why,
+        nonce=played.nonce or "",
         isolated=played.seen_whole and not any(map(runs_work, executions)),
         checks=tuple(check.model_dump(mode="json") for check in parsed.checks),
         claims=tuple(

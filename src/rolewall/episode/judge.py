@@ -6,16 +6,14 @@ import dataclasses
 from pathlib import Path
 
 from rolewall.episode.setting import Setting
-from rolewall.episode.zones import Zones
+from rolewall.episode.zones import Zones, left_lines
 from rolewall.graders import GradeTask, Grading, Submitted, grade, write_attestation
 from rolewall.policies import is_cache
 from rolewall.record import GradeRecord
-from rolewall.sandbox import Manifest, make_directory, remove_tree
+from rolewall.sandbox import LeftOut, Manifest, make_directory, remove_tree
 from rolewall.tasks import stage_grader
 
 __all__ = ["Judge"]
-
-MOST_NAMED = 100
 
 
 class Judge:
@@ -51,7 +49,7 @@ class Judge:
     def _grade(self, work: Manifest, report: Manifest, attested: bool) -> GradeRecord:
         scratch = self._new(self._setting.scratch / f"grade-{len(self._known)}")
         missing = self._zones.copy(work, scratch / "work")
-        lost = [line for line in missing if "not kept" in line]
+        lost = [found for found in missing if found.lost]
         if lost:
             # Judged as the whole it would be another piece of work than was handed in.
             record = self._record(_too_large(self._setting, lost), work, missing)
@@ -87,10 +85,10 @@ class Judge:
         self.seconds += grading.seconds
         return grading
 
-    def _record(self, grading: Grading, work: Manifest, left: tuple[str, ...]) -> GradeRecord:
+    def _record(self, grading: Grading, work: Manifest, left: list[LeftOut]) -> GradeRecord:
         fields = dataclasses.asdict(grading)
         if left:
-            named = {"left_out": list(left[:MOST_NAMED]), "left_out_in_all": len(left)}
+            named = {"left_out": list(left_lines(left)), "left_out_in_all": len(left)}
             fields["details"] = {**fields["details"], **named}
         return GradeRecord(**fields, manifest=work.content_digest)
 
@@ -103,6 +101,6 @@ class Judge:
         return path
 
 
-def _too_large(setting: Setting, lost: list[str]) -> Grading:
-    why = f"the work cannot be judged whole: {'; '.join(lost[:5])}"
+def _too_large(setting: Setting, lost: list[LeftOut]) -> Grading:
+    why = f"the work cannot be judged whole: {'; '.join(left_lines(lost)[:5])}"
     return Grading("fail", setting.task.grader.trust, why)

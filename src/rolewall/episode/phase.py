@@ -8,14 +8,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rolewall.episode.attribution import changes_of_phase, unattributed
+from rolewall.episode.attribution import changes_of_phase
 from rolewall.episode.boxes import check_service, role_spec
 from rolewall.episode.seen import Seen, read_seen
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
 from rolewall.errors import TapError
 from rolewall.policies import Compiled, Kind, Outcome, compile_mounts
-from rolewall.record import AttemptCounts, Change, PhaseRecord, count_changes, first_changes
+from rolewall.record import AttemptCounts, Changes, PhaseRecord, sum_up
 from rolewall.roles import Acted, CheckRun, TaskFacts, Turn, act, render_prompt
 from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
 
@@ -57,9 +57,8 @@ class Played:
     turned: _Turned
     before: Mapping[str, Manifest]
     after: Mapping[str, Manifest]
-    changes: tuple[Change, ...]
+    changes: Changes
     seen: Seen
-    unattributed: int
     transcripts: dict[str, str]
 
     @property
@@ -77,7 +76,6 @@ class Played:
         return not self.turned.summary.unrecorded
 
     def record(self, outcome: str, handoff: str) -> PhaseRecord:
-        listed = first_changes(self.changes)
         return PhaseRecord(
             index=self.place.index,
             role=self.place.role,
@@ -87,11 +85,11 @@ class Played:
             outcome=outcome,  # type: ignore[arg-type]
             returncode=self.acted.returncode,
             box=self.turned.facts,
-            attempts=_counts(self.turned.summary, self.unattributed),
+            attempts=_counts(self.turned.summary, self.changes.unattributed),
             manifests={zone: manifest.digest for zone, manifest in self.after.items()},
-            changes=listed,
-            changes_omitted=len(self.changes) - len(listed),
-            changed=count_changes(self.changes),
+            changes=self.changes.listed,
+            changes_omitted=self.changes.omitted,
+            changed=self.changes.counts,
             handoff=handoff,
             transcript=f"transcripts/{self.place.name}.jsonl",
             transcript_sha256=self.transcripts,
@@ -122,8 +120,8 @@ def play(setting: Setting, zones: Zones, place: Place, before: Mapping[str, Mani
     turned = _turn(setting, zones, place, compiled, spec, turn, before["workspace"])
     ended = time.time()
     after = zones.take(before)
-    changes = changes_of_phase(place.role, zones.owners, before, after)
     seen = read_seen(setting.directory / "audit.jsonl", place.index, place.role)
+    changes = changes_of_phase(place.role, zones.owners, before, after, seen.attempts)
     return Played(
         place=place,
         started=started,
@@ -132,9 +130,8 @@ def play(setting: Setting, zones: Zones, place: Place, before: Mapping[str, Mani
         turned=turned,
         before=before,
         after=after,
-        changes=changes,
+        changes=sum_up(changes),
         seen=seen,
-        unattributed=len(unattributed(changes, seen.attempts)),
         transcripts=_digests(turn),
     )
 
@@ -148,7 +145,13 @@ def _turn(
     turn: Turn,
     workspace: Manifest,
 ) -> _Turned:
-    watch = WatchSpec(place.role, place.index, compiled.view(), setting.directory / "audit.jsonl")
+    watch = WatchSpec(
+        place.role,
+        place.index,
+        compiled.view(),
+        setting.directory / "audit.jsonl",
+        reads=setting.team.observe == "reads",
+    )
     with open_box(setting.backend, spec, tap=setting.supervisor, watch=watch) as box:
         service = check_service(setting, zones, box, workspace, place.index, turn.seconds)
         try:
@@ -184,4 +187,8 @@ def _counts(summary: WatchSummary, missed: int) -> AttemptCounts:
         privileged=summary.count(Kind.PRIVILEGED),
         unknown=summary.unknown,
         unattributed=missed,
+        peek=summary.count(Kind.PEEK),
+        distinct_peeks=summary.distinct_peeks,
+        read=summary.reads,
+        read_outside=summary.reads_outside,
     )

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolewall.attest import RunSeals
 from rolewall.policies import Policy
 from rolewall.roles import Team
 from rolewall.sandbox import Backend, BlobStore, Supervisor
@@ -23,6 +24,7 @@ class Setting:
         directory: where the record goes; new and empty.
         stopping: set when the user asked to stop; the episode then leaves no record.
         scratch: a directory for zones and copies; new, removed afterwards.
+        seals: seals the episode before it counts.
         image: of every role's box, the team's or the task's.
     """
 
@@ -40,4 +42,5 @@ class Setting:
     directory: Path
     scratch: Path
     digests: dict[str, str]
+    seals: RunSeals
     stopping: threading.Event

@@ -59,6 +59,7 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         seed=setting.seed,
         backend=setting.backend.name,
         image=setting.image,
+        observe=setting.team.observe,
         started=started,
         ended=ended,
         status="error" if error else "complete",
