@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from rolewall._files import load_json
+from rolewall.errors import InputError
 
 __all__ = ["Run", "StreamError", "read_events", "replay"]
 
@@ -45,7 +47,8 @@ def read_events(output: bytes, key: bytes) -> list[dict[str, Any]]:
     """The authenticated events of ``output``; other lines are no events.
 
     Raises:
-        StreamError: an event is missing or came twice.
+        StreamError: an event is missing, came twice or is no JSON. The key does not keep work
+            that runs beside the plug-in from writing one.
     """
     events = [event for line in output.split(b"\n") if (event := _event(line, key))]
     for expected, event in enumerate(events):
@@ -61,7 +64,10 @@ def _event(line: bytes, key: bytes) -> dict[str, Any] | None:
     true = hmac.new(key, text, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(mac[1:], true.encode()):
         return None
-    event = json.loads(text)
+    try:
+        event = load_json(text, "an event of the test run", max_bytes=len(text))
+    except InputError as problem:
+        raise StreamError(str(problem)) from None
     return event if isinstance(event, dict) else None
 
 
@@ -69,13 +75,17 @@ def replay(events: list[dict[str, Any]]) -> Run:
     """Put the events together. Nothing may follow the end.
 
     Raises:
-        StreamError: an event after the end, or one that is unknown.
+        StreamError: an event after the end, or one that is unknown or lacks something.
     """
     run = Run()
     for event in events:
         if run.end is not None:
             raise StreamError("the test run went on after its end")
-        _apply(run, event)
+        try:
+            _apply(run, event)
+        except (LookupError, TypeError, ValueError, OverflowError) as problem:
+            kind = event.get("event")
+            raise StreamError(f"not as the event {kind!r} should be: {problem!r}") from None
     return run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from rolewall.graders.outcome import broken, ended_badly, tail
@@ -45,14 +46,18 @@ class ScriptGrader:
         return box.run(self.argv(), timeout=seconds)
 
     def conclude(self, ran: Completed, reports: Path) -> Finding:
-        why = ended_badly(ran)
-        if why and ran.returncode != BROKEN_PIPE:
+        if why := ended_badly(_but_for_a_pipe(ran)):
             return broken(ran, why)
         try:
             score = read_score(reports)
         except ScoreError as error:
             return broken(ran, str(error))
         return _finding(ran, score)
+
+
+def _but_for_a_pipe(ran: Completed) -> Completed:
+    """A script that met a broken pipe has judged all the same; one that was ended has not."""
+    return replace(ran, returncode=0) if ran.returncode == BROKEN_PIPE else ran
 
 
 def _finding(ran: Completed, score: Score) -> Finding:

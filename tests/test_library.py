@@ -54,6 +54,8 @@ def test_run_raises_what_it_says(backend: Backend, workspace: Path) -> None:
     with opened(backend, workspace, None) as sandbox:
         with pytest.raises(InputError, match="NUL"):
             sandbox.run(["echo", "a\0b"])
+        with pytest.raises(InputError, match="half a character"):
+            sandbox.run(["echo", "\ud800"])
         assert sandbox.run(["true"]).returncode == 0
         sandbox.finish()
         with pytest.raises(BoxError):

@@ -7,9 +7,13 @@ the place, what was found and what was expected.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import re
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,9 +24,11 @@ from rolewall.errors import InputError
 
 __all__ = [
     "MAX_TEXT",
+    "append_whole",
     "decode",
     "load_json",
     "load_yaml",
+    "open_regular",
     "read_beneath",
 ]
 
@@ -31,7 +37,43 @@ MAX_DEPTH = 64
 MAX_NODES = 20_000
 # What PyYAML's constructors let through for values that do not fit an explicit tag.
 _CONSTRUCTOR_SLIPS = (ValueError, OverflowError, LookupError, AttributeError, TypeError)
-_JSON_SHAPE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+MAX_NUMBER = 100
+# A text without an end counts as one up to the end: a search that started anew at each escaped
+# quote of it would take hours.
+_JSON_SHAPE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
+    """A descriptor of a regular file, made with mode 0600 where ``flags`` say so.
+
+    Whatever else stands there is refused and never waited for: a directory may come from
+    somebody else, and a FIFO without a writer has no end. With ``follow``, links are followed.
+    Raises OSError.
+    """
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    fd = os.open(path, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def append_whole(fd: int, data: bytes, size: int, *, sync: bool = False) -> None:
+    """Append to a file of ``size`` bytes, or leave it as it was: half a line would break a
+    chain for every line after it. Raises OSError."""
+    try:
+        left = data
+        while left:  # a full disk takes a part; the next write says so
+            left = left[os.write(fd, left) :]
+        if sync:
+            os.fsync(fd)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
 
 
 def read_beneath(
@@ -66,7 +108,8 @@ def load_yaml(data: bytes | str, place: str, *, error: type[InputError] = InputE
     """One YAML document of plain data.
 
     Refused: duplicate keys, keys that are no strings, tags beyond plain data, more than one
-    document, nesting beyond 64, more than 20,000 values with aliases expanded.
+    document, nesting beyond 64, numbers of more than 100 characters, and, with aliases
+    expanded, more than 20,000 values or 1 MiB of text.
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     text = decode(raw, place, error=error)
@@ -97,6 +140,7 @@ class _Loader(yaml.SafeLoader):
         super().__init__(text)
         self._depth = 0
         self._sizes: dict[int, int] = {}
+        self._lengths: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -115,10 +159,22 @@ class _Loader(yaml.SafeLoader):
 
     def _measure(self, node: yaml.Node, mark: Any) -> None:
         """Counts what a node expands to, so that aliases of aliases cannot explode."""
-        size = 1 + sum(self._sizes[id(child)] for child in _children(node))
+        children = [id(child) for child in _children(node)]
+        size = 1 + sum(self._sizes[child] for child in children)
         if size > MAX_NODES or len(self._sizes) > MAX_NODES:
             _refuse(f"more than {MAX_NODES} values, aliases expanded", mark)
-        self._sizes[id(node)] = size
+        length = sum(self._lengths[child] for child in children)
+        if isinstance(node, yaml.ScalarNode):
+            length = len(node.value)
+        if length > MAX_TEXT:
+            _refuse(f"more than {MAX_TEXT} characters, aliases expanded", mark)
+        self._sizes[id(node)], self._lengths[id(node)] = size, length
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        # One of base 60 takes time with the square of its length.
+        if len(node.value) > MAX_NUMBER:
+            _refuse(f"a number of more than {MAX_NUMBER} characters", node.start_mark)
+        return int(super().construct_yaml_int(node))
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -131,6 +187,9 @@ class _Loader(yaml.SafeLoader):
                 _refuse(f"duplicate key {key.value!r}", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -53,7 +54,7 @@ def _target(path: PurePosixPath) -> PurePosixPath:
 
 
 def _refuse_what_exists(directory: Path, paths: list[PurePosixPath]) -> None:
-    if directory.exists() and not directory.is_dir():
+    if os.path.exists(directory) and not os.path.isdir(directory):
         raise InputError("not a directory", place=str(directory))
     taken = [str(path) for path in paths if _is_taken(directory, path)]
     if taken:

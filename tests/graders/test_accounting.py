@@ -41,6 +41,7 @@ def shown(rate: Rate) -> float:
     return round(rate.rate, 3)
 
 
+@pytest.mark.pain(21)
 def test_the_published_pool_comes_out_to_the_printed_digit() -> None:
     pool = published(285, 384, 20, 394, 942)
     assert pool.episodes == 2025

@@ -48,6 +48,7 @@ def test_declared_fail_codes(bench: Any) -> None:
     assert says(bench, "exit 1", fail_codes=[3]).grade == "error"
 
 
+@pytest.mark.pain(23)
 @pytest.mark.parametrize(
     ("shell", "why"),
     [
@@ -66,6 +67,7 @@ def test_a_grader_that_cannot_judge_anything_is_an_error(bench: Any, shell: str,
     assert "the start state:" in found.why
 
 
+@pytest.mark.pain(23)
 def test_a_missing_tool_is_an_error_and_is_named(bench: Any) -> None:
     found = says(bench, "exit 0", tools=["sh", "no-such-tool"])
     assert found.grade == "error"
@@ -79,6 +81,7 @@ def test_a_tool_in_the_workspace_is_no_tool(bench: Any) -> None:
     assert found.grade == "error"
 
 
+@pytest.mark.pain(8)
 def test_a_shim_in_the_workspace_is_not_run(checked: Any) -> None:
     shim = {"python3": "#!/bin/sh\nexit 0\n", "sh": "#!/bin/sh\nexit 0\n", "subprocess.py": ""}
 

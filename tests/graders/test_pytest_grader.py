@@ -97,6 +97,7 @@ def executable(place: Path) -> None:
         path.chmod(0o755)
 
 
+@pytest.mark.pain(8)
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda files: next(iter(files)))
 def test_planted_files_pass_no_wrong_work(bench: Any, planted: dict[str, str]) -> None:
     assert bench.grade({"calc.py": BAD, **planted}, executable).grade == "fail"
@@ -107,6 +108,7 @@ def test_planted_files_fail_no_right_work(bench: Any) -> None:
     assert bench.grade({"calc.py": GOOD, **everything}, executable).grade == "pass"
 
 
+@pytest.mark.pain(8)
 @pytest.mark.parametrize(
     ("attack", "why"),
     [

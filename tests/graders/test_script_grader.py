@@ -64,6 +64,7 @@ def test_the_protocol(scripted: Any, tmp_path: Path) -> None:
     assert found.details["failure_modes"] == ["bad_attestation"]
 
 
+@pytest.mark.pain(10)
 def test_what_the_work_planted_is_no_result(scripted: Any) -> None:
     planted = {
         "score.json": PASSING,
@@ -85,6 +86,7 @@ def test_reports_of_roles_are_no_result(bench: Any, tmp_path: Path) -> None:
     assert "wrote no score.json" in found.why
 
 
+@pytest.mark.pain(8)
 def test_results_on_standard_output_are_no_result(bench: Any) -> None:
     writes(bench, f"echo '{PASSING}'; bash /workspace/run.sh\n")
     assert bench.grade({"run.sh": f"echo '{PASSING}'\n"}).grade == "error"
@@ -104,6 +106,7 @@ def test_a_script_that_breaks_only_on_this_work(bench: Any) -> None:
     assert bench.grade({"run.sh": "exit 0\n"}).grade == "pass"
 
 
+@pytest.mark.pain(23)
 @pytest.mark.parametrize(
     "shell",
     [
@@ -137,6 +140,8 @@ def test_the_exit_status_of_a_script_says_nothing(bench: Any) -> None:
         assert bench.grade({}).grade == "error"
 
 
+@pytest.mark.pain(1)
+@pytest.mark.pain(10)
 def test_a_late_writer_does_not_outlive_the_box(bench: Any) -> None:
     late = "(sleep 1; echo '" + PASSING + "' > /reports/score.json) >/dev/null 2>&1 &\n"
     writes(bench, "bash /workspace/run.sh; echo '{\"pass\": false}' > /reports/score.json\n")

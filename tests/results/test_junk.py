@@ -60,11 +60,11 @@ def changed(draw: st.DrawFn, valid: Any) -> Any:
 def seal(run: Path) -> None:
     """As whoever may write all of the run could."""
     (run / LOG).write_bytes(b"")
-    with RunSeals(run, read_info(run)) as seals:
+    with RunSeals(run, read_info(run).summary()) as seals:
         for path in sorted(run.glob("episodes/*/episode.json")):
             data = path.read_bytes()
             record = EpisodeRecord.model_construct(**json.loads(data))
-            with seals.sealing(path.parent, record, data):
+            with seals.sealing(path.parent, record.summary(), data):
                 pass
         seals.close()
 

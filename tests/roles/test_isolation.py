@@ -91,6 +91,7 @@ def test_has_not_run_the_work(exe: str, argv: list[str]) -> None:
     assert not runs_work(Execution(exe, tuple(argv)))
 
 
+@pytest.mark.pain(26)
 @pytest.mark.parametrize(
     ("claim", "argv", "seen"),
     [

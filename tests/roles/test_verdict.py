@@ -72,6 +72,7 @@ MISSING: dict[str, tuple[bytes | None, str]] = {
 }
 
 
+@pytest.mark.pain(6)
 @pytest.mark.parametrize("case", MISSING)
 def test_what_is_missing_says_why(case: str) -> None:
     data, why = MISSING[case]
@@ -87,6 +88,8 @@ def test_a_harness_without_a_nonce_is_a_mistake() -> None:
         read_verdict(raw(nonce=""), "")
 
 
+@pytest.mark.pain(6)
+@pytest.mark.pain(25)
 @settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_are_an_approval(data: bytes) -> None:
