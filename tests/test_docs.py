@@ -25,6 +25,7 @@ SHELL = re.compile(r"^```sh\n(.*?)^```$", re.S | re.M)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 ROW = re.compile(r"^\| `rolewall (\w+)[^`]*` \|(.*)\|$", re.M)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+VARIABLE = re.compile(r"[\"']((?:ROLEWALL|DOCKER|XDG)_[A-Z_]+)[\"']")
 ANY_AUTO = re.compile(r'backend="auto"')
 JOBS = {"run": ("--jobs", "2"), "compare": ("--jobs", "2")}
 
@@ -133,6 +134,15 @@ def test_the_first_session_of_the_readme_runs(backend: Backend, tmp_path: Path) 
             words[2:2] = ["--backend", backend.name, *JOBS.get(words[1], ())]
         ran = run([rolewall_command(), *words[1:]], at)
         assert ran.returncode == (int(stated[1]) if stated else 0), (line, ran.stdout, ran.stderr)
+
+
+def test_every_variable_that_is_read_stands_on_a_page() -> None:
+    folders = ("src/rolewall", "policies", "sandbox", "roles", "graders")
+    sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    read = {name for path in sources for name in VARIABLE.findall(path.read_text("utf-8"))}
+    assert {"ROLEWALL_CACHE", "DOCKER_HOST", "ROLEWALL_ENGINE_SECONDS"} <= read
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert {name for name in read if f"`{name}`" not in text} == set()
 
 
 def commands(page: Path) -> Iterator[str]:
