@@ -14,7 +14,6 @@ from rolewall.graders.spec import (
     GraderSpec,
     PytestSpec,
     ScriptSpec,
-    Trust,
     parse_grader,
 )
 
@@ -32,7 +31,6 @@ __all__ = [
     "Rate",
     "ScriptSpec",
     "Submitted",
-    "Trust",
     "Verdict",
     "account",
     "grade",

@@ -76,7 +76,7 @@ def grade_box(
         copy = room.copies / secrets.token_hex(8)
         make_directory(copy)
         try:
-            left = copy_tree(room.work, copy, special="leave out")
+            left = copy_tree(room.work, copy, special="leave out", hard_links=True)
         except RolewallError as error:
             # Work that runs in the grade box can cause this: the start state tells.
             raise BoxError(f"the work cannot be copied: {error}") from error

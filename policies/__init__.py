@@ -23,13 +23,13 @@ from rolewall.policies.ledger import (
     LINE_MAX,
     ZERO,
     Ledger,
-    LedgerCheck,
+    LedgerTail,
     read_ledger,
     verify_ledger,
 )
-from rolewall.policies.lint import RESERVED, lint
+from rolewall.policies.lint import lint
 from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Zone
-from rolewall.policies.mounts import Compiled, Hidden, Mount, ZoneFact, compile_mounts
+from rolewall.policies.mounts import Compiled, Hidden, Mount, compile_mounts
 from rolewall.policies.network import parse_host_port
 from rolewall.policies.parse import LimitsFile, policy_from_mapping
 from rolewall.policies.text import SHORT, escape, shorten, unescape
@@ -39,7 +39,6 @@ __all__ = [
     "DELETED",
     "HARNESS",
     "LINE_MAX",
-    "RESERVED",
     "ROLES",
     "SHORT",
     "ZERO",
@@ -53,7 +52,7 @@ __all__ = [
     "Judgement",
     "Kind",
     "Ledger",
-    "LedgerCheck",
+    "LedgerTail",
     "Limits",
     "LimitsFile",
     "Mount",
@@ -64,7 +63,6 @@ __all__ = [
     "View",
     "ViewZone",
     "Zone",
-    "ZoneFact",
     "compile_mounts",
     "condition",
     "enforced",

@@ -11,16 +11,23 @@ import fcntl
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
+from rolewall._files import append_whole, open_regular
 from rolewall.errors import RecordError, StorageError
 
-__all__ = ["LINE_MAX", "ZERO", "Ledger", "LedgerCheck", "read_ledger", "verify_ledger"]
+__all__ = [
+    "LINE_MAX",
+    "ZERO",
+    "Ledger",
+    "LedgerCheck",
+    "LedgerTail",
+    "read_ledger",
+    "verify_ledger",
+]
 
 ZERO = "0" * 64
 LINE_MAX = 256 * 1024
@@ -41,24 +48,26 @@ class LedgerCheck:
 class Ledger:
     """A ledger open for appending, by one writer at a time.
 
-    An existing file is verified, then continued.
+    An existing file is verified, then continued. Where it is as long as the ``known``
+    one, which this process wrote and closed, that is taken for it.
 
     Raises:
-        RecordError: what exists does not verify, is no regular file, or is being written
-            by another.
-        StorageError: the file cannot be opened, written or synced.
+        RecordError: what exists does not verify, or is being written by another.
+        StorageError: the file cannot be opened, as one that is not regular, written or synced.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, known: Ledger | None = None) -> None:
         self.path = path
         self._fd = _open_exclusive(path)
         try:
-            check = verify_ledger(path)
             self._size = os.fstat(self._fd).st_size
+            same = known is not None and known.path == path and known.size == self._size
+            end = known if known is not None and same else verify_ledger(path)
         except BaseException:
             os.close(self._fd)
             raise
-        self.head, self.lines = check.head, check.lines
+        self.head: str = end.head
+        self.lines: int = end.lines
 
     @property
     def size(self) -> int:
@@ -91,13 +100,8 @@ class Ledger:
 
     def _write(self, raw: bytes) -> None:
         try:
-            written = os.write(self._fd, raw)
-            while written < len(raw):  # the disk is full; the next write says so
-                written += os.write(self._fd, raw[written:])
+            append_whole(self._fd, raw, self._size)
         except OSError as error:
-            # Half a line would break the chain for every line after it.
-            with suppress(OSError):
-                os.ftruncate(self._fd, self._size)
             raise StorageError(f"cannot write: {error.strerror}", place=str(self.path)) from None
         self._size += len(raw)
 
@@ -122,7 +126,7 @@ class Ledger:
 
 def _open_exclusive(path: Path) -> int:
     try:
-        fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     except OSError as error:
         raise StorageError(f"cannot open: {error.strerror}", place=str(path)) from None
     try:
@@ -131,16 +135,6 @@ def _open_exclusive(path: Path) -> int:
         os.close(fd)
         raise RecordError("is being written by another process", place=str(path)) from None
     return fd
-
-
-def _open(path: Path, flags: int) -> int:
-    """Open a regular file. Whatever else stands there is refused and never waited for: a run
-    directory may come from somebody else, and a FIFO without a writer has no end."""
-    fd = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    raise RecordError("not a regular file", place=str(path))
 
 
 def read_ledger(
@@ -153,21 +147,20 @@ def read_ledger(
         RecordError: a line is broken, with ``FILE:LINE`` as its place; or, after the last
             line, how the end differs.
     """
-    found, count = ZERO, 0
-    for line, digest in _walk(path):
-        found, count = digest, count + 1
-        yield line
-    _end(path, found, count, head, lines)
+    tail = LedgerTail(path)
+    yield from tail.read()
+    _end(tail, head, lines)
 
 
-def _end(path: Path, found: str, count: int, head: str | None, lines: int | None) -> None:
-    if lines is not None and count != lines:
+def _end(tail: LedgerTail, head: str | None, lines: int | None) -> None:
+    place = str(tail.path)
+    if lines is not None and tail.lines != lines:
         raise RecordError(
-            "not the recorded number of lines", place=str(path), got=count, expected=lines
+            "not the recorded number of lines", place=place, got=tail.lines, expected=lines
         )
-    if head is not None and found != head:
+    if head is not None and tail.head != head:
         raise RecordError(
-            "does not end as recorded", place=f"{path}:{count}", got=found, expected=head
+            "does not end as recorded", place=f"{place}:{tail.lines}", got=tail.head, expected=head
         )
 
 
@@ -177,39 +170,52 @@ def verify_ledger(path: Path, *, head: str | None = None, lines: int | None = No
     Raises:
         RecordError: the line that is wrong, or how the end differs.
     """
-    found, count, types = ZERO, 0, dict.fromkeys(sorted(TYPES), 0)
-    for line, digest in _walk(path):
-        found, count = digest, count + 1
+    tail, types = LedgerTail(path), dict.fromkeys(sorted(TYPES), 0)
+    for line in tail.read():
         types[line["type"]] += 1
-    _end(path, found, count, head, lines)
-    return LedgerCheck(count, found, types)
+    _end(tail, head, lines)
+    return LedgerCheck(tail.lines, tail.head, types)
 
 
-def _walk(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    head = ZERO
-    for number, raw in enumerate(_lines(path), 1):
-        line = _parse(raw, f"{path}:{number}")
-        _link(line, number, head, f"{path}:{number}")
-        head = hashlib.sha256(raw).hexdigest()
-        yield line, head
+class LedgerTail:
+    """Reads a ledger in pieces, each line once.
 
+    What was read before is taken as it was then: it is not looked at again.
 
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with open(_open(path, os.O_RDONLY), "rb") as stream:
-            yield from _split(stream, path)
-    except OSError as error:
-        raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from None
+    Attributes:
+        offset, lines, head: where it is: bytes and lines read, the digest of the last line.
+    """
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset, self.lines, self.head = 0, 0, ZERO
 
-def _split(stream: IO[bytes], path: Path) -> Iterator[bytes]:
-    number = 0
-    while raw := stream.readline(LINE_MAX):
-        number += 1
-        if not raw.endswith(b"\n"):
-            what = "line too long" if len(raw) == LINE_MAX else "line is cut off"
-            raise RecordError(what, place=f"{path}:{number}")
-        yield raw[:-1]
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Every line that was not read, the chain checked on the way.
+
+        Raises:
+            RecordError: a line is broken, with ``FILE:LINE`` as its place.
+        """
+        for raw in self._raw():
+            number = self.lines + 1
+            place = f"{self.path}:{number}"
+            line = _parse(raw, place)
+            _link(line, number, self.head, place)
+            self.offset, self.lines = self.offset + len(raw) + 1, number
+            self.head = hashlib.sha256(raw).hexdigest()
+            yield line
+
+    def _raw(self) -> Iterator[bytes]:
+        try:
+            with open(open_regular(self.path), "rb") as stream:
+                stream.seek(self.offset)
+                while raw := stream.readline(LINE_MAX):
+                    if not raw.endswith(b"\n"):
+                        what = "line too long" if len(raw) == LINE_MAX else "line is cut off"
+                        raise RecordError(what, place=f"{self.path}:{self.lines + 1}")
+                    yield raw[:-1]
+        except OSError as error:
+            raise RecordError(f"cannot read: {error.strerror}", place=str(self.path)) from None
 
 
 def _parse(raw: bytes, place: str) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from rolewall.errors import PolicyError
 from rolewall.policies.model import HARNESS, NAME, Access, HostPort, Policy
 
-__all__ = ["RESERVED", "Facts", "findings", "lint"]
+__all__ = ["Facts", "findings", "lint"]
 
 _SYSTEM = "usr etc proc dev sys bin lib lib64 sbin root run var opt srv mnt media boot"
-RESERVED = frozenset({"rolewall", *_SYSTEM.split()})
+_RESERVED = frozenset({"rolewall", *_SYSTEM.split()})
 """Names that a box needs for itself."""
 
 
@@ -96,7 +96,7 @@ def _names(facts: Facts) -> Iterator[str]:
     for zone, times in Counter(facts.zones).items():
         if times > 1:
             yield f"zone {zone!r} is named {times} times"
-        if zone in RESERVED:
+        if zone in _RESERVED:
             yield f"zone {zone!r} has a name that a box needs for itself"
         elif not NAME.match(zone):
             yield f"{zone!r} cannot be the name of a zone"

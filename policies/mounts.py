@@ -14,10 +14,7 @@ from rolewall.policies.classify import View, ViewZone
 from rolewall.policies.lint import lint
 from rolewall.policies.model import Access, HostPort, Limits, Policy, Zone
 
-__all__ = ["Compiled", "Hidden", "Mount", "ZoneFact", "compile_mounts"]
-
-ZoneFact = ViewZone
-"""A zone as one role meets it, in the words of the classifier."""
+__all__ = ["Compiled", "Hidden", "Mount", "compile_mounts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +56,19 @@ class Compiled:
         """What the classifier judges by."""
         return View(self.role, self.zones())
 
-    def zones(self) -> tuple[ZoneFact, ...]:
+    def zones(self) -> tuple[ViewZone, ...]:
         """Every zone, hidden ones too, with its owner and this role's access; private ones are
         this role's own."""
         return tuple(self._zones())
 
-    def _zones(self) -> Iterator[ZoneFact]:
+    def _zones(self) -> Iterator[ViewZone]:
         for mount in self.mounts:
             access = Access.WRITE if mount.writable else Access.READ
-            yield ZoneFact(mount.zone, mount.owner, access)
+            yield ViewZone(mount.zone, mount.owner, access)
         for hidden in self.hidden:
-            yield ZoneFact(hidden.zone, hidden.owner, Access.HIDDEN)
+            yield ViewZone(hidden.zone, hidden.owner, Access.HIDDEN)
         for name in self.private:
-            yield ZoneFact(name, self.role, Access.WRITE, private=True)
+            yield ViewZone(name, self.role, Access.WRITE, private=True)
 
 
 def compile_mounts(policy: Policy, role: str) -> Compiled:

@@ -6,7 +6,14 @@ if __name__ != "rolewall.roles":
     raise ImportError(f"import this as rolewall.roles, not as {__name__}")
 
 from rolewall.roles.acting import HANDOFF_ZONES, Acted, Turn, act
-from rolewall.roles.check import CHECK_SOCKET, CheckCopy, CheckRun, CheckService, check_spec
+from rolewall.roles.check import (
+    CHECK_SOCKET,
+    CheckCopy,
+    CheckRun,
+    CheckService,
+    WorkChanged,
+    check_spec,
+)
 from rolewall.roles.handoff import (
     MAX_HANDOFF,
     Artifact,
@@ -61,6 +68,7 @@ __all__ = [
     "TaskFacts",
     "Team",
     "Turn",
+    "WorkChanged",
     "act",
     "check_spec",
     "claim_seen",

@@ -25,12 +25,16 @@ from rolewall.roles.checkwire import (
 )
 from rolewall.sandbox import Box, BoxSpec, Completed, Listen, ZoneMount, remove_tree
 
-__all__ = ["CHECK_SOCKET", "CheckCopy", "CheckRun", "CheckService", "check_spec"]
+__all__ = ["CHECK_SOCKET", "CheckCopy", "CheckRun", "CheckService", "WorkChanged", "check_spec"]
 
 CHECK_SOCKET = Listen("abstract", "rolewall-check")
 OUTPUT_LIMIT = 4 * 1024 * 1024
 MOST_RUNS = 500
 JOIN_SECONDS = 120.0
+
+
+class WorkChanged(Exception):
+    """The caller itself kept the workspace from being copied: it changed too fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class CheckService:
     Args:
         listener: the listening socket that init opened in the caller's box.
         snapshot: makes a private copy of the workspace as it is; the service removes it.
+            WorkChanged is answered as a refusal, and no trouble.
         open_check: opens a check box over that copy.
         seconds: how long all commands together may take.
 
@@ -109,6 +114,8 @@ class CheckService:
         try:
             copy = self._snapshot()
             result = self._run(request, copy.path, left)
+        except WorkChanged:
+            return send_message(connection, "the work changed while it was copied")
         except Exception as error:
             self._note(error)
         finally:

@@ -5,26 +5,33 @@ from __future__ import annotations
 if __name__ != "rolewall.sandbox":
     raise ImportError(f"import this as rolewall.sandbox, not as {__name__}")
 
+from rolewall.sandbox.barestore import STORE_LAYOUT, hold_kinds, hold_store
 from rolewall.sandbox.beneath import (
     directory,
     make_directory,
     open_beneath,
     opened,
-    proc_path,
     reopen,
     storage,
 )
-from rolewall.sandbox.blobs import STORE_LAYOUT, BlobStore
-from rolewall.sandbox.box import Box, Streams, close_left, interrupt_all, open_box
+from rolewall.sandbox.blobs import BlobStore
+from rolewall.sandbox.box import Box, Streams, open_box
 from rolewall.sandbox.difference import Difference, aspects, diff
 from rolewall.sandbox.gitdiff import render_diff
-from rolewall.sandbox.gitrepo import PlacedRepo, fresh_repo, restore_git, verifier_repo
+from rolewall.sandbox.gitrepo import fresh_repo, restore_git, verifier_repo
 from rolewall.sandbox.gittree import LeftOut
-from rolewall.sandbox.guard import machine_refused
+from rolewall.sandbox.guard import machine_refused, tree_changed
 from rolewall.sandbox.leftover import clean_leftovers, temporary_directory
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.manifest_file import load as load_manifest
-from rolewall.sandbox.nested import NestedAside, nested_aside, restore_nested, with_nested
+from rolewall.sandbox.nested import (
+    NestedAside,
+    drop_repositories,
+    nested_aside,
+    restore_nested,
+    with_nested,
+)
+from rolewall.sandbox.packs import may_be_pack
 from rolewall.sandbox.protocol import (
     Backend,
     BoxSpec,
@@ -36,11 +43,13 @@ from rolewall.sandbox.protocol import (
     ZoneMount,
 )
 from rolewall.sandbox.readable import make_readable, restore_modes
+from rolewall.sandbox.registry import close_left, interrupt_all
 from rolewall.sandbox.remove import empty_directory, remove_beneath, remove_tree
 from rolewall.sandbox.select import BACKENDS, find_backend
 from rolewall.sandbox.snapshot import ManifestLimits, take
 from rolewall.sandbox.sources import check_sources
 from rolewall.sandbox.staging import copy_tree, export
+from rolewall.sandbox.stopping import stoppable
 from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary
 from rolewall.sandbox.walker import walk
 
@@ -62,7 +71,6 @@ __all__ = [
     "ManifestLimits",
     "NestedAside",
     "Output",
-    "PlacedRepo",
     "Streams",
     "Supervisor",
     "Watch",
@@ -76,20 +84,23 @@ __all__ = [
     "copy_tree",
     "diff",
     "directory",
+    "drop_repositories",
     "empty_directory",
     "export",
     "find_backend",
     "fresh_repo",
+    "hold_kinds",
+    "hold_store",
     "interrupt_all",
     "load_manifest",
     "machine_refused",
     "make_directory",
     "make_readable",
+    "may_be_pack",
     "nested_aside",
     "open_beneath",
     "open_box",
     "opened",
-    "proc_path",
     "remove_beneath",
     "remove_tree",
     "render_diff",
@@ -97,9 +108,11 @@ __all__ = [
     "restore_git",
     "restore_modes",
     "restore_nested",
+    "stoppable",
     "storage",
     "take",
     "temporary_directory",
+    "tree_changed",
     "verifier_repo",
     "walk",
     "with_nested",

@@ -10,14 +10,12 @@ from rolewall.sandbox.beneath import storage
 from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.content import read_exactly
 from rolewall.sandbox.objects import Collision, Stored, object_id
-from rolewall.sandbox.packwriter import WHOLE, PackWriter
+from rolewall.sandbox.packwriter import PACK_BYTES, PACK_OBJECTS, WHOLE, PackWriter
 
 __all__ = ["Batch", "batch"]
 
 _FEW = 512  # objects that stay loose: packs must not become many
 _FEW_BYTES = 8 * 1024 * 1024
-_PACK_BYTES = 1024 * 1024 * 1024
-_PACK_OBJECTS = 1 << 18
 
 
 @contextmanager
@@ -95,7 +93,7 @@ class Batch:
     def _add(self, writer: PackWriter, oid: str, kind: bytes, data: bytes) -> None:
         with storage(self._store.path):
             writer.add(bytes.fromhex(oid), kind, data)
-            if len(writer) >= _PACK_OBJECTS or writer.size >= _PACK_BYTES:
+            if len(writer) >= PACK_OBJECTS or writer.size >= PACK_BYTES:
                 self._store.packs.publish(writer)
                 self.close()
 

@@ -24,13 +24,14 @@ from gitdb import IStream, LooseObjectDB
 from gitdb.exc import BadObject
 
 from rolewall.errors import StorageError
-from rolewall.sandbox.beneath import make_directory, storage
+from rolewall.sandbox.barestore import make_store, sweep_store
+from rolewall.sandbox.beneath import storage
 from rolewall.sandbox.content import Changed, read_exactly
 from rolewall.sandbox.objects import Collision, HashingStream, Stored, object_head, object_id
 from rolewall.sandbox.packs import Packs
 from rolewall.sandbox.packwriter import WHOLE, PackWriter
 
-__all__ = ["STORE_LAYOUT", "BlobStore"]
+__all__ = ["BlobStore"]
 
 _CHUNK = 1024 * 1024
 _SEEN_MOST = 4096
@@ -49,7 +50,7 @@ class BlobStore:
         self.path = path
         with storage(path):
             if make:
-                _make_bare(path)
+                make_store(path)
             self.packs = Packs(path / "objects" / "pack")
         self._objects = LooseObjectDB(os.fspath(path / "objects"))
         self._seen: dict[str, str] = {}  # object id -> SHA-256, of some that were verified
@@ -126,9 +127,7 @@ class BlobStore:
 
     def sweep(self) -> None:
         """Remove what writers that were killed left unfinished; nobody may be writing."""
-        with storage(self.path):
-            for path in (self.path / "objects").glob("obj*"):
-                path.unlink()
+        sweep_store(self.path)
 
     def holds(self, stored: Stored) -> bool:
         """Whether this very content stands in the store, whole, under its id.
@@ -224,21 +223,3 @@ def _pieces(stream: BinaryIO, left: int) -> Iterator[bytes]:
     while left > 0 and (piece := stream.read(min(_CHUNK, left))):
         left -= len(piece)
         yield piece
-
-
-# The files of a store that are no objects, to the byte.
-STORE_LAYOUT = {
-    "HEAD": "ref: refs/heads/main\n",
-    "config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
-    "[gc]\n\tauto = 0\n",
-}
-
-
-def _make_bare(path: Path) -> None:
-    make_directory(path)
-    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
-        (path / name).mkdir(parents=True, exist_ok=True)
-    for name, text in STORE_LAYOUT.items():
-        # An empty one is what a crash left.
-        if not (path / name).exists() or not (path / name).stat().st_size:
-            (path / name).write_text(text, "ascii")

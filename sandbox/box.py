@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
@@ -22,6 +21,7 @@ from rolewall.sandbox.environment import box_environment
 from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.probe import probe, untouched
 from rolewall.sandbox.protocol import Backend, BoxSpec, Completed, Launched, Listen, Output
+from rolewall.sandbox.registry import close_launched, register
 from rolewall.sandbox.relay import Relay, relay_listens
 from rolewall.sandbox.running import (
     KILL_SECONDS,
@@ -32,6 +32,7 @@ from rolewall.sandbox.running import (
     Why,
     run_command,
 )
+from rolewall.sandbox.starvation import Starvation
 from rolewall.sandbox.tap import (
     Supervisor,
     Watch,
@@ -42,7 +43,7 @@ from rolewall.sandbox.tap import (
 )
 from rolewall.sandbox.usage import DiskWatch
 
-__all__ = ["Box", "Streams", "close_left", "interrupt_all", "open_box"]
+__all__ = ["Box", "Streams", "open_box"]
 
 HELLO_SECONDS = 30.0
 
@@ -54,7 +55,6 @@ class Box:
         facts: what was put in force and how (users, limits, image, probe), and under
             ``limits_hit`` how often which limit was met: see ``Launched.limits_hit``.
         listeners: descriptors of the sockets that the spec asked for.
-        starved: the kernel has ended the box at its memory limit: nothing runs any more.
     """
 
     def __init__(self, spec: BoxSpec, launched: Launched) -> None:
@@ -62,14 +62,13 @@ class Box:
         self.identity = launched.identity
         self.facts: dict[str, object] = dict(launched.facts)
         self.listeners: dict[Listen, int] = {}
-        self.starved = False
         self._launched = launched
         self._channel = Channel(launched.control)
         self._relay: Relay | None = None
         self._watch: Watch | None = None
         self._disk: DiskWatch | None = None
         self._init = 0
-        self._kills_before = self._kills_alive = 0
+        self._starvation = Starvation(launched, self.facts)
         self._interrupted = False
         self._closed = False
 
@@ -78,6 +77,11 @@ class Box:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+    @property
+    def starved(self) -> bool:
+        """Whether the kernel has ended the box at its memory limit: nothing runs any more."""
+        return self._starvation.found
 
     def _start(self, tap: Supervisor | None, watch: WatchSpec | None) -> None:
         hello = self._channel.hello(HELLO_SECONDS)
@@ -143,7 +147,9 @@ class Box:
             stdin: the command's whole input, or a descriptor to copy it from.
             timeout: seconds; then the command gets SIGTERM and, after a grace
                 of two seconds, everything in the box is killed. What outgrew its
-                disk, or spent the tap's budget, is killed at once.
+                disk, or spent the tap's budget, is killed at once. Whoever reads
+                ``streams`` is waited for no longer than that either: what they did
+                not take is left out, as ``sink_truncated`` says.
             output_limit: bytes of each stream kept in memory, half from the
                 start and half from the end.
 
@@ -172,10 +178,10 @@ class Box:
         )
         if self.starved:
             return _not_run(command)
-        before = self._kills_before = self._kills()
+        before = self._starvation.begin()
         with guarded("run a command in a box"):
             done = self._run(command)
-        killed = self._kills() > before and done.returncode == KILLED
+        killed = self._starvation.kills() > before and done.returncode == KILLED
         return replace(done, out_of_memory=True) if killed and not _cut_short(done) else done
 
     def _run(self, command: Command) -> Completed:
@@ -191,25 +197,18 @@ class Box:
             )
         return replace(done, disk_full=self._disk.full) if self._disk else done
 
-    def _kills(self) -> int:
-        """How often the kernel has killed at the memory limit; all it counted goes into
-        the facts."""
-        counts = dict(self._launched.limits_hit())
-        self.facts["limits_hit"] = counts
-        return counts.get("memory_mb", 0)
-
     def _found_starved(self) -> bool:
-        """Whether the kernel ended the broken box at its memory limit: the role's doing.
-        It has if it killed since init was last known to live."""
-        ended = self._channel.gone and not self._interrupted
-        self.starved = ended and self._kills() > self._kills_alive
-        return self.starved
+        """Whether the kernel ended the broken box at its memory limit."""
+        return self._starvation.explains(gone=self._channel.gone and not self._interrupted)
 
     def _condemned(self) -> Why:
-        self._kills_alive = self._kills_before  # init has answered since
+        self._starvation.answered()
         if self._watch is not None and self._watch.poll():
             return "violation"
-        return "disk_full" if self._disk is not None and self._disk.full else ""
+        if self._disk is None:
+            return ""
+        self._disk.check()
+        return "disk_full" if self._disk.full else ""
 
     def _home_directory(self) -> str:
         return "/workspace" if any(m.zone == "workspace" for m in self.spec.mounts) else "/"
@@ -221,11 +220,11 @@ class Box:
             BoxError: something survived, or the box itself broke.
         """
         if not self.starved:
-            before = self._kills()
+            self._starvation.begin()
             try:
                 with guarded("end what runs in a box"):
                     ended = self._channel.kill_all(KILL_SECONDS)
-                self._kills_alive = before
+                self._starvation.answered()
                 return ended
             except BoxError:
                 if not self._found_starved():
@@ -243,7 +242,7 @@ class Box:
             TapError: not all that was attempted has been recorded.
         """
         if not self._closed:
-            self._kills()
+            self._starvation.kills()
         if self._watch is None:
             return None
         watch, self._watch = self._watch, None
@@ -265,7 +264,7 @@ class Box:
             return
         self._closed = True
         with guarded("remove a box"), ExitStack() as steps:
-            steps.callback(_close, self._launched)
+            steps.callback(close_launched, self._launched)
             steps.callback(self._channel.close)
             steps.callback(self._finish_quietly)
             for descriptor in self.listeners.values():
@@ -288,36 +287,6 @@ def _not_run(command: Command) -> Completed:
     """A command for a box that the kernel has ended at its memory limit."""
     nothing, now = Output(b"", 0, truncated=False), time.time()
     return Completed(command.argv, KILLED, nothing, nothing, now, now, out_of_memory=True)
-
-
-def interrupt_all() -> None:
-    """End every box of this process: whoever waits on one gets a BoxError."""
-    for box in list(_OPEN):
-        box.interrupt()
-
-
-_OPEN: weakref.WeakSet[Box] = weakref.WeakSet()
-_LEFT: list[Launched] = []
-
-
-def _close(launched: Launched) -> None:
-    try:
-        launched.close()
-    except InfrastructureError:
-        _LEFT.append(launched)
-        raise
-
-
-def close_left() -> None:
-    """Try once more to remove boxes that could not be removed, as when the engine was down.
-
-    The first that fails again ends it, since each may wait for an engine that hangs. What
-    is left goes with the next ``clean`` after this process.
-    """
-    with suppress(InfrastructureError):
-        while _LEFT:
-            _LEFT[0].close()
-            _LEFT.pop(0)
 
 
 def open_box(
@@ -344,7 +313,7 @@ def open_box(
     with guarded("start a box"):
         launched = backend.launch(spec)
     box = Box(spec, launched)
-    _OPEN.add(box)
+    register(box)
     try:
         with guarded("start a box"):
             box._start(tap, watch)

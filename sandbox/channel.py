@@ -172,7 +172,10 @@ class Channel:
 
     @property
     def gone(self) -> bool:
-        """Whether init has ended. The kernel then ends all else in the box."""
+        """Whether init has ended. The kernel then ends all else in the box.
+        Of a channel that was closed on this side nothing is known, and False said."""
+        if self._sock.fileno() < 0:
+            return False
         poller = select.poll()
         poller.register(self._sock, 0)  # a hang-up is always reported
         return bool(poller.poll(0))
@@ -185,7 +188,10 @@ class Channel:
         return self._sock.fileno()
 
     def _send(self, kind: bytes, *fields: str | int, descriptors: Sequence[int] = ()) -> bool:
-        texts = [os.fsencode(str(field)) for field in fields]
+        try:
+            texts = [os.fsencode(str(field)) for field in fields]
+        except UnicodeEncodeError:
+            raise InputError("half a character cannot be passed", place="command") from None
         if any(b"\0" in text for text in texts):
             raise InputError("a NUL byte cannot be passed to a command", place="command")
         body = b"".join(text + b"\0" for text in texts)

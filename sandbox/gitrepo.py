@@ -74,7 +74,7 @@ def fresh_repo(workspace: Location, store: BlobStore) -> PlacedRepo:
     """
     start = take(workspace, store)
     with _unchanged(workspace) as at:
-        had = _has_git(start)
+        had = _exists(at, b".git")
         remove_beneath(at, b".git")
         commits, left = _place(at, [("start", start)], store)
     return PlacedRepo(commits, had, left)
@@ -89,7 +89,7 @@ def verifier_repo(
     may not exist, must be on the same file system. Raises StorageError.
     """
     with _unchanged(workspace) as at:
-        had = _has_git(executor)
+        had = _exists(at, b".git")
         if had:
             with directory(aside.parent) as beside:
                 _move(at, b".git", beside, os.fsencode(aside.name))
@@ -105,10 +105,6 @@ def restore_git(workspace: Location, aside: Path) -> None:
             name = os.fsencode(aside.name)
             if _exists(beside, name):
                 _move(beside, name, at, b".git")
-
-
-def _has_git(manifest: Manifest) -> bool:
-    return any(entry.path == b".git" for entry in manifest.entries)
 
 
 def _move(source: int, name: bytes, target: int, new_name: bytes) -> None:

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rolewall.errors import BoxError
+from rolewall.errors import BoxError, StorageError
 
-__all__ = ["guarded", "machine_refused", "start_thread"]
+__all__ = ["guarded", "machine_broke", "machine_refused", "start_thread", "tree_changed"]
 
 _HINTS = {
     errno.EMFILE: "raise the limit on open files (ulimit -n)",
@@ -25,6 +25,9 @@ _HINTS = {
     errno.EAGAIN: "the machine is out of processes, or this user is at its limit (ulimit -u)",
     errno.ENOMEM: "the machine is out of memory",
 }
+
+_BROKEN = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE})
+_CHANGED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EAGAIN})
 
 
 @contextmanager
@@ -52,6 +55,20 @@ def machine_refused(error: BoxError) -> bool:
     """Whether the harness itself ran out of something, which nothing in a box can bring about."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in _HINTS
+
+
+def machine_broke(error: StorageError) -> bool:
+    """Whether it is the machine that a directory could not be looked through for: nothing
+    that lies in it, or is done to it meanwhile, has that effect."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _BROKEN
+
+
+def tree_changed(error: StorageError) -> bool:
+    """Whether a directory could not be looked through for what was done to it meanwhile, if
+    somebody could do anything."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _CHANGED
 
 
 def _program(error: subprocess.TimeoutExpired) -> str:

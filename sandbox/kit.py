@@ -8,12 +8,15 @@ socket, which is accepted once and then gone.
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from rolewall.errors import BoxError, StorageError
+from rolewall.sandbox.beneath import storage
 from rolewall.sandbox.host import base_python, host_etc
 from rolewall.sandbox.init import init_path
 from rolewall.sandbox.owner import is_left_over, new_name
@@ -21,7 +24,7 @@ from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.relay import hosts_file
 from rolewall.sandbox.uids import Identity
 
-__all__ = ["Kit", "clean_kits"]
+__all__ = ["Kit", "clean_kits", "kits_directory"]
 
 # As the console script of a package: `python3 -m pytest` would import from the
 # current directory too, and pass suites that should fail. Processes that tests
@@ -36,19 +39,49 @@ if __name__ == "__main__":
 """
 
 
-def _parent() -> Path:
-    """A directory with a short path (a socket's path has 107 bytes) that is ours."""
+def kits_directory() -> Path:
+    """A directory with a short path (a socket's path has 107 bytes) that is ours.
+
+    Raises:
+        StorageError: it cannot be made, or is another user's.
+    """
     if os.geteuid() == 0:
-        parent = Path("/run/rolewall/kits")
-    elif runtime := os.environ.get("XDG_RUNTIME_DIR"):
-        parent = Path(runtime) / "rolewall"
-    else:
-        parent = Path(tempfile.gettempdir()) / f"rolewall-{os.geteuid()}"
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    info = parent.lstat()
-    if info.st_uid != os.geteuid() or parent.is_symlink():
-        raise StorageError("a directory of another user is in the way", place=str(parent))
-    return parent
+        return _made(Path("/run/rolewall/kits"))
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return _made(Path(runtime) / "rolewall")
+    for path in (_shared_place(), *_stand_ins()):
+        with suppress(StorageError):
+            return _made(path)
+    # Where everybody writes, anybody can take the name.
+    return _made(_shared_place().with_name(f"{_stand_in()}{secrets.token_hex(4)}"))
+
+
+def _shared_place() -> Path:
+    return Path(tempfile.gettempdir()) / f"rolewall-{os.geteuid()}"
+
+
+def _stand_in() -> str:
+    return f"{_shared_place().name}-"
+
+
+def _stand_ins() -> list[Path]:
+    """What was made in place of a directory whose name was taken."""
+    with suppress(OSError):
+        return sorted(filter(_is_ours, _shared_place().parent.glob(f"{_stand_in()}*")))
+    return []
+
+
+def _is_ours(path: Path) -> bool:
+    return path.lstat().st_uid == os.geteuid() and not path.is_symlink()
+
+
+def _made(path: Path) -> Path:
+    with storage(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ours = _is_ours(path)
+    if not ours:
+        raise StorageError("a directory of another user is in the way", place=str(path))
+    return path
 
 
 class Kit:
@@ -69,7 +102,7 @@ class Kit:
         """
         try:
             with ExitStack() as undo:
-                path = _parent() / new_name()
+                path = kits_directory() / new_name()
                 path.mkdir(mode=0o755)
                 undo.callback(_remove, path)
                 path.chmod(0o755)
@@ -169,8 +202,17 @@ def _remove(path: Path) -> None:
 def clean_kits() -> list[str]:
     """Remove the kits of dead harnesses; a line for each that is gone."""
     removed = []
-    for path in filter(is_left_over, _parent().iterdir()):
+    for path in _left_kits():
         _remove(path)
         if not path.exists():
             removed.append(f"kit {path.name}")
     return removed
+
+
+def _left_kits() -> Iterator[Path]:
+    places = set(_stand_ins()) if os.geteuid() and not os.environ.get("XDG_RUNTIME_DIR") else set()
+    with suppress(StorageError):  # where this user cannot have kits, none was made
+        places.add(kits_directory())
+    for place in sorted(places):
+        with suppress(OSError):
+            yield from list(filter(is_left_over, place.iterdir()))

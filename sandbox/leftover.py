@@ -7,7 +7,7 @@ engine is needed for any of it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -42,18 +42,18 @@ def temporary_directory() -> Iterator[Path]:
 def clean_leftovers() -> list[str]:
     """Remove what dead harnesses of this user left on disk; a line for each."""
     removed = clean_kits()
-    for kind, parent in (
-        ("directory", Path(tempfile.gettempdir())),
-        ("unfinished runtime", cache_directory()),
+    for kind, place in (
+        ("directory", lambda: Path(tempfile.gettempdir())),
+        ("unfinished runtime", cache_directory),
     ):
-        removed += [f"{kind} {path}" for path in _left_in(parent) if _remove(path)]
+        removed += [f"{kind} {path}" for path in _left_in(place) if _remove(path)]
     return removed
 
 
-def _left_in(parent: Path) -> list[Path]:
+def _left_in(place: Callable[[], Path]) -> list[Path]:
     try:
-        return [path for path in parent.iterdir() if is_left_over(path)]
-    except OSError:
+        return [path for path in place().iterdir() if is_left_over(path)]
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return []  # what cannot be listed cannot have been written here
 
 

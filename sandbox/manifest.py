@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
@@ -31,8 +31,11 @@ class Stamp:
     """What identifies unchanged content within one run of the harness; never written down.
 
     The digest of a file is taken over only while device, inode, size, mtime
-    and ctime are the same: no role can set a ctime. ``settled`` is false when
-    the ctime was so fresh that a later change could have carried the same one.
+    and ctime are the same. No call sets a ctime; but not every change of a
+    content does: see ``notes_changes`` for file systems where a store into a
+    mapping does not, and ``SWAPS`` of the tap for ioctls that do not.
+    ``settled`` is false when the ctime was so fresh that a later change could
+    have carried the same one.
     """
 
     dev: int
@@ -147,25 +150,6 @@ class Manifest:
             fields = (escape(e.path), e.kind, e.mode, e.size, e.digest, escape(e.target), e.rdev)
             hasher.update(json.dumps(fields, ensure_ascii=True).encode() + b"\n")
         return hasher.hexdigest()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every entry was seen and every content was hashed."""
-        return not any(e.note and not e.note.startswith("not kept") for e in self.entries)
-
-    @property
-    def omissions(self) -> tuple[Entry, ...]:
-        """The entries of which something is missing; ``note`` says what."""
-        return tuple(entry for entry in self.entries if entry.note)
-
-    def without_git(self) -> Manifest:
-        """The same without the zone's own ``.git``; nested repositories stay.
-
-        The zone's directory loses its time, which changes when ``.git`` is put
-        in place or taken away.
-        """
-        kept = (e if e.path else replace(e, mtime_ns=0) for e in self.entries if not is_git(e.path))
-        return Manifest(tuple(kept))
 
     def with_git_of(self, other: Manifest) -> Manifest:
         """The same with ``other``'s ``.git`` in the place of its own."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import array
 import fcntl
+import math
 import os
 import select
 import stat
 import termios
+import time
 from contextlib import suppress
 from typing import IO
 
 __all__ = ["Outlet"]
 
 PLENTY = 64 * 1024
+LONG = 1_000_000.0  # seconds; ``poll`` cannot count many more
 
 
 class Outlet:
@@ -44,6 +47,13 @@ class Outlet:
             return 0
         # A pipe with room for any takes this much; one that is empty, all it can hold.
         return PLENTY if self._empty() else select.PIPE_BUF
+
+    def wait(self, until: float) -> bool:
+        """Wait for room ``until`` then, by the monotonic clock; whether there is any."""
+        if self.descriptor < 0:
+            return True
+        left = min(until - time.monotonic(), LONG)
+        return bool(self._poll.poll(max(0, math.ceil(left * 1000)))) or left == LONG
 
     def _empty(self) -> bool:
         waiting = array.array("i", [-1])

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import struct
 import sys
 import threading
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
-from rolewall.sandbox.packwriter import PackWriter, decode
+from rolewall._files import open_regular
+from rolewall.errors import StorageError
+from rolewall.sandbox.packwriter import PACK_BYTES, PACK_OBJECTS, RAW, PackWriter, decode
 
-__all__ = ["PackReader", "Packs"]
+__all__ = ["PackReader", "Packs", "may_be_pack"]
 
 _CHUNK = 1024 * 1024
 _HASH = 20
 _FAN = 8 + 256 * 4  # bytes of an index before its names
+_ENTRY = _HASH + 8  # a name, its CRC and where it begins
+_INDICES = 1 << 30  # bytes of all indices that are held
 _NO_NAMELESS = (errno.EOPNOTSUPP, errno.EISDIR)  # answers of file systems without O_TMPFILE
+
+
+def may_be_pack(suffix: str, size: int) -> bool:
+    """Whether a file of ``size`` bytes can be a pack (``pack``) of a store, or its index
+    (``idx``): a stranger's, sparse, may be larger than can ever be read."""
+    if suffix == "idx":
+        count, rest = divmod(size - _FAN - 2 * _HASH, _ENTRY)
+        return rest == 0 and 0 <= count <= PACK_OBJECTS
+    return size <= PACK_BYTES + RAW + _HASH
 
 
 class _Names:
@@ -48,19 +61,26 @@ class PackReader:
 
     def __init__(self, index: Path) -> None:
         self.path = index.with_suffix(".pack")
-        self._index = _read_plain(index)
-        if self._index[:8] != b"\xfftOc\0\0\0\2" or len(self._index) < _FAN + 2 * _HASH:
+        self._index = _read_index(index)
+        if self._index[:8] != b"\xfftOc\0\0\0\2":
             raise ValueError("not an index of a pack")
         self._fan = struct.unpack_from(">256L", self._index, 8)
         count = self._fan[255]
-        if len(self._index) != _FAN + count * (_HASH + 8) + 2 * _HASH:
+        if self.size != _FAN + count * _ENTRY + 2 * _HASH:
             raise ValueError("an index of another length")
+        if any(more < less for less, more in pairwise(self._fan)):
+            raise ValueError("an index in no order")
         self._names = _Names(self._index, count)
         offsets = array("I", self._index[_FAN + count * (_HASH + 4) : -2 * _HASH])
         if sys.byteorder == "little":
             offsets.byteswap()
         self._offsets = offsets
         self._ends: array[int] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the index."""
+        return len(self._index)
 
     def find(self, oid: bytes) -> int:
         """Where an object begins, -1 where this pack has none of that name."""
@@ -77,19 +97,24 @@ class PackReader:
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        fd = _open_plain(self.path)
+        fd = open_regular(self.path)
         try:
             yield fd
         finally:
             os.close(fd)
 
     def raw(self, fd: int, start: int) -> bytes:
-        """An object's bytes as they lie in the pack, which is open as ``fd``."""
+        """An object's bytes as they lie in the pack, which is open as ``fd``.
+
+        Raises ValueError where they are more than an object here ever has, or none.
+        """
         if self._ends is None:
-            ends = array("I", sorted(self._offsets))
-            ends.append(os.fstat(fd).st_size - _HASH)
-            self._ends = ends
-        end = self._ends[bisect_left(self._ends, start) + 1]
+            self._ends = array("I", sorted(self._offsets))
+        following = bisect_right(self._ends, start)
+        last = following == len(self._ends)
+        end = os.fstat(fd).st_size - _HASH if last else self._ends[following]
+        if not 0 < end - start <= RAW:
+            raise ValueError("not an object of this store's own")
         return os.pread(fd, end - start, start)
 
 
@@ -99,17 +124,35 @@ class Packs:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._readers: dict[str, PackReader | None] = {}
+        self._held = 0
         self._lock = threading.Lock()
         self.look()
 
     def look(self) -> None:
-        """Find packs that another process made. One that is broken holds nothing."""
+        """Find packs that another process made. One that is broken holds nothing, and one
+        that cannot be opened is tried again the next time.
+
+        Raises StorageError where the indices are more than can be held.
+        """
         with self._lock:
             for name in sorted(os.listdir(self._directory)):
                 if name.endswith(".idx") and name not in self._readers:
-                    self._readers[name] = None
-                    with suppress(OSError, ValueError):
-                        self._readers[name] = PackReader(self._directory / name)
+                    with suppress(OSError):
+                        self._readers[name] = self._reader(name)
+
+    def _reader(self, name: str) -> PackReader | None:
+        try:
+            reader = PackReader(self._directory / name)
+        except ValueError:
+            return None
+        self._held += reader.size
+        if self._held > _INDICES:
+            raise StorageError(
+                "more packs than can be held",
+                place=str(self._directory),
+                expected=f"indices of at most {_INDICES} bytes together",
+            )
+        return reader
 
     def find(self, oid: bytes) -> tuple[PackReader, int] | None:
         """The pack that holds an object, and where; the newest is asked first."""
@@ -171,15 +214,12 @@ class Packs:
             os.close(at)
 
 
-def _open_plain(path: Path) -> int:
-    """A run directory may come from a stranger: a link or FIFO in it is not opened."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    raise ValueError("not a regular file")
-
-
-def _read_plain(path: Path) -> bytes:
-    with open(_open_plain(path), "rb") as file:
-        return file.read()
+def _read_index(path: Path) -> bytes:
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not may_be_pack("idx", size):
+            raise ValueError("an index of another length")
+        data = file.read(size)
+    if len(data) != size:
+        raise ValueError("an index that shrinks")
+    return data

@@ -17,10 +17,17 @@ from typing import BinaryIO
 
 from rolewall.errors import StorageError
 
-__all__ = ["KINDS", "WHOLE", "PackWriter", "decode"]
+__all__ = ["KINDS", "PACK_BYTES", "PACK_OBJECTS", "RAW", "WHOLE", "PackWriter", "decode"]
 
 WHOLE = 4 * 1024 * 1024
 """Bytes of the largest object that is read back whole."""
+
+RAW = WHOLE + WHOLE // 8 + 64
+"""More bytes than such an object has in a pack: some zlibs make nine bits of eight."""
+
+PACK_BYTES = 1024 * 1024 * 1024
+PACK_OBJECTS = 1 << 18
+"""A pack of the store is finished once it has as many, of either."""
 
 KINDS = {b"commit": 1, b"tree": 2, b"blob": 3}
 _NAMES = {number: name for name, number in KINDS.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import selectors
 import signal
@@ -95,6 +96,7 @@ class _Running:
         self._command = command
         self._started = time.time()
         self._began = time.monotonic()
+        self._until = math.inf
         self._ending = False
         self._theirs: list[int] = []
         ours: list[int] = []
@@ -135,13 +137,13 @@ class _Running:
 
     def wait(self, condemned: Callable[[], Why]) -> tuple[int, Why]:
         """The return code, and why the harness ended the command, if it did."""
-        timeout = self._command.timeout
-        until = float("inf") if timeout is None else time.monotonic() + timeout
+        if self._command.timeout is not None:
+            self._until = time.monotonic() + self._command.timeout
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel.fileno(), selectors.EVENT_READ, None)
             for one in (self._feeder, self._out, self._err):
                 register(selector, one)
-            why, code = self._serve(selector, condemned, until)
+            why, code = self._serve(selector, condemned, self._until)
             if code is not None and not why and not self._trouble:
                 return code, ""
             if code is None and why in ("", "timeout"):
@@ -185,10 +187,13 @@ class _Running:
         return KILLED if code is None else code
 
     def completed(self, code: int, why: Why) -> Completed:
-        _drain(self._out)
-        _drain(self._err)
+        short = why or self._trouble
+        until = time.monotonic() + DRAIN_SECONDS if short else self._until
+        kept_up = [one.drain(until) for one in (self._out, self._err)]
         if self._trouble:
             raise self._trouble
+        if not why and not all(kept_up):
+            why = "timeout"  # it was over in time, and the handing on of its output not
         return Completed(
             self._command.argv,
             code,
@@ -230,11 +235,3 @@ def _serve(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None
     if not one.open or one.awaits != (key.fd, key.events):
         selector.unregister(key.fd)
         register(selector, one)
-
-
-def _drain(collector: Collector) -> None:
-    """What a command wrote just before it ended, whoever must wait for its reader. A
-    daemon may hold the pipe open and write for ever, so there is an end to it."""
-    until = time.monotonic() + DRAIN_SECONDS
-    while collector.open and time.monotonic() < until and collector.read(patient=True):
-        pass

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from json.encoder import encode_basestring_ascii
 
 from rolewall.sandbox.batch import Batch, batch
-from rolewall.sandbox.beneath import Location, opened, proc_path, reopen, storage
+from rolewall.sandbox.beneath import Location, directory, opened, proc_path, reopen, storage
 from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.content import BLOCKS_ABOVE, Changed, digest
+from rolewall.sandbox.filesystem import notes_changes
 from rolewall.sandbox.manifest import Entry, Follower, Manifest, Stamp
 from rolewall.sandbox.names import escape
 from rolewall.sandbox.objects import Collision
@@ -22,6 +25,7 @@ __all__ = ["ManifestLimits", "take"]
 
 _SETTLED_NS = 100_000_000  # file times advance at least every 10 ms
 _MIB = 1024 * 1024
+_PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # is written as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,12 @@ class ManifestLimits:
     Attributes:
         file_bytes: the largest file whose content is kept in the blob store, at
             most ``BLOCKS_ABOVE``.
-        zone_bytes: all content kept of one zone.
+        zone_bytes: all content kept of one zone; the further names of a file add none.
         hash_bytes: all data read of one zone; holes are not read.
         entries: entries listed.
         path_bytes: the longest path that is entered.
-        names_bytes: all paths together.
+        names_bytes: all paths, targets of links and first names, as the manifest
+            writes them: they are what its size and memory grow with.
     """
 
     file_bytes: int = BLOCKS_ABOVE
@@ -43,7 +48,7 @@ class ManifestLimits:
     hash_bytes: int = 16384 * _MIB
     entries: int = 2_000_000
     path_bytes: int = 16384
-    names_bytes: int = 512 * _MIB
+    names_bytes: int = 128 * _MIB
 
 
 def take(
@@ -57,7 +62,8 @@ def take(
     It is evidence only while no process that can write the zone is alive; with
     one alive it still leads nowhere outside, and notes the files that changed
     under it. ``previous``, a manifest of the same zone and store from this
-    run, saves opening what has not changed since (see ``Stamp``). Hostile
+    run, saves opening what has not changed since (see ``Stamp``); it is passed
+    over where the file system may change a content in silence. Hostile
     content never fails: what cannot be read, hashed or kept is noted.
 
     Raises StorageError when the zone itself or the disk fails, or a mount lies
@@ -90,6 +96,9 @@ class _Taker:
 
     def run(self) -> Manifest:
         with storage(self._zone):
+            with directory(self._zone) as root:
+                if not notes_changes(root):
+                    self._previous = Follower(())
             for node in walk(self._zone, unopened=self._is_same):
                 if node.leaving:
                     self._leave(node)
@@ -101,7 +110,7 @@ class _Taker:
         return Manifest(tuple(self._entries))
 
     def _has_room(self, node: Node) -> bool:
-        self._names_left -= len(node.path)
+        self._names_left -= _written(node.path)
         return len(self._entries) < self._limits.entries and self._names_left >= 0
 
     def _note(self, index: int, note: str) -> None:
@@ -116,7 +125,7 @@ class _Taker:
         """Whether the entry is known from before in all that is recorded of it.
 
         A change of content, mode, owner, attributes or number of names sets
-        the ctime. Which of its names comes first depends on other entries.
+        the ctime (see ``notes_changes``). Which of its names comes first depends on other entries.
         """
         before = self._previous.at(path)
         if before is None or not _is_unchanged(before, status) or before.nlink > 1:
@@ -131,6 +140,7 @@ class _Taker:
 
     def _visit(self, node: Node) -> None:
         entry = self._entry(node)
+        self._names_left -= _written(entry.target) + _written(entry.first or b"")
         if node.kind == "dir":
             self._places[node.path] = len(self._entries)
             if len(node.path) > self._limits.path_bytes:
@@ -245,6 +255,11 @@ class _Taker:
 
     def _shared(self, number: int) -> int:
         return self._numbers.setdefault(number, number)
+
+
+def _written(name: bytes) -> int:
+    """How many bytes a name takes in a written manifest."""
+    return len(name) if _PLAIN.fullmatch(name) else len(encode_basestring_ascii(escape(name)))
 
 
 def _is_unchanged(before: Entry, now: os.stat_result) -> bool:

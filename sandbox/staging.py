@@ -27,6 +27,8 @@ from rolewall.sandbox.content import data_extents
 from rolewall.sandbox.gittree import LeftOut
 from rolewall.sandbox.manifest import Entry, Manifest, is_git
 from rolewall.sandbox.names import escape
+from rolewall.sandbox.sparing import FurtherNames, write_sparse
+from rolewall.sandbox.stopping import heeding
 from rolewall.sandbox.walker import Node, walk
 
 __all__ = ["copy_tree", "export"]
@@ -94,20 +96,22 @@ def copy_tree(
     *,
     git: bool = False,
     special: Literal["refuse", "leave out"] = "refuse",
+    hard_links: bool = False,
 ) -> list[LeftOut]:
     """Copy a directory of the user's into ``dest``, an empty directory.
 
     Modes become 0755 or 0644, keeping only whether the owner may execute;
-    times stay, links stay links. The source's own ``.git`` is left out and
-    reported unless ``git``, and so is a device, FIFO or socket where ``special``
-    says so.
+    times stay, links stay links, hard links only with ``hard_links``: without it
+    each name is a file of its own, and the copy may take far more room than its
+    source. The source's own ``.git`` is left out and reported unless ``git``, and
+    so is a device, FIFO or socket where ``special`` says so.
 
     Raises InputError, with the name, for a device, FIFO or socket otherwise and
     for what cannot be read; StorageError when the copy cannot be written.
     """
     left: list[LeftOut] = []
     with directory(dest) as root, storage(f"copying {source} to {dest}"):
-        parent = _Parent(root)
+        parent, names = _Parent(root), FurtherNames(root)
         try:
             for node in walk(source):
                 if node.path == b".git" and not git:
@@ -118,13 +122,14 @@ def copy_tree(
                 if special == "leave out" and node.kind not in ("file", "dir", "link"):
                     left.append(LeftOut(node.path, node.kind))
                     continue
-                _copy(node, parent, f"{source}/{escape(node.path)}")
+                _copy(node, parent, f"{source}/{escape(node.path)}", names if hard_links else None)
         finally:
+            names.close()
             parent.close()
     return left
 
 
-def _copy(node: Node, parent: _Parent, place: str) -> None:
+def _copy(node: Node, parent: _Parent, place: str, names: FurtherNames | None) -> None:
     if node.stat is None or (node.leaving and node.skip):
         raise InputError("cannot be read", place=place, expected="readable files")
     if not node.path:
@@ -138,7 +143,9 @@ def _copy(node: Node, parent: _Parent, place: str) -> None:
         os.symlink(os.readlink(b"", dir_fd=node.fd), name, dir_fd=at)
         _times(at, name, node.stat.st_mtime_ns)
     elif node.kind == "file":
-        _copy_file(node.fd, node.stat, at, name, place)
+        known = (node.stat.st_dev, node.stat.st_ino)
+        if not (names and node.stat.st_nlink > 1 and names.add(known, node.path, at, name)):
+            _copy_file(node.fd, node.stat, at, name, place)
     else:
         raise InputError(
             "not a file, directory or link", place=place, got=node.kind, expected="no special files"
@@ -191,29 +198,31 @@ def export(
 ) -> list[LeftOut]:
     """Write the files of a manifest into ``dest``, an empty directory, from the store alone.
 
-    Contents, modes, times and links are exact, but no file gets a set-id bit
-    and hard links become files of their own. Returns what was left out:
-    special files, contents not kept, set-id bits. The zone's own ``.git`` is
-    left out silently unless ``git``.
+    Contents, modes, times and links are exact, hard links too, but no file gets
+    a set-id bit. A copy takes no more room than its directories, its names, and
+    once for each file, however many names it has, the aligned 4 KiB blocks of it
+    that are not all zero. Returns what was left out: special files, contents not
+    kept, set-id bits. The zone's own ``.git`` is left out silently unless ``git``.
 
     Raises StorageError, also when a stored content is damaged.
     """
     entries = [e for e in manifest.entries if git or not is_git(e.path)]
     left: list[LeftOut] = []
     with directory(dest) as root, storage(dest):
-        parent = _Parent(root)
+        parent, names = _Parent(root), FurtherNames(root)
         try:
-            for entry in entries:
-                left.extend(_export(entry, store, parent))
-            for entry in reversed(entries):
+            for entry in heeding(entries):
+                left.extend(_export(entry, store, parent, names))
+            for entry in heeding(reversed(entries)):
                 if entry.kind == "dir":
                     _finish_dir(root, parent, entry)
         finally:
+            names.close()
             parent.close()
     return left
 
 
-def _export(entry: Entry, store: BlobStore, parent: _Parent) -> list[LeftOut]:
+def _export(entry: Entry, store: BlobStore, parent: _Parent, names: FurtherNames) -> list[LeftOut]:
     left = [LeftOut(entry.path, "set-id bits")] if entry.mode & _SET_ID else []
     if entry.kind == "dir" and entry.note:
         left.append(LeftOut(entry.path, entry.note, lost=True))
@@ -230,18 +239,20 @@ def _export(entry: Entry, store: BlobStore, parent: _Parent) -> list[LeftOut]:
         os.symlink(entry.target, name, dir_fd=at)
         _times(at, name, entry.mtime_ns)
         return left
+    if entry.nlink > 1:
+        # Beside a writer that is alive, two names of one file may be seen in two states.
+        state = (entry.first or entry.path, entry.oid, entry.mode, entry.mtime_ns)
+        if names.add(state, entry.path, at, name):
+            return left
     with opened(_new_file(at, name)) as target:
+        offset = 0
         for piece in store.chunks(entry.oid, entry.sha256):
-            _write_all(target, piece)
+            write_sparse(target, piece, offset)
+            offset += len(piece)
+        os.ftruncate(target, offset)
         os.fchmod(target, entry.mode & ~_SET_ID)
         os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns))
     return left
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _finish_dir(root: int, parent: _Parent, entry: Entry) -> None:

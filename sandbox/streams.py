@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import select
 import selectors
+import termios
 import threading
 from contextlib import suppress
 from typing import IO
@@ -52,10 +55,10 @@ class Collector:
             return self._outlet.descriptor, selectors.EVENT_WRITE
         return self.descriptor, selectors.EVENT_READ
 
-    def read(self, *, patient: bool = False) -> bool:
-        """Take what is there; False when there was nothing, or the sink's reader is behind,
-        for whom only the ``patient`` wait."""
-        most = CHUNK if patient or not self._hands_on else self._outlet.room()
+    def read(self, most: int = CHUNK) -> bool:
+        """Take what is there, ``most`` bytes at most; False when there was nothing, or the
+        sink's reader is behind."""
+        most = min(most, self._outlet.room()) if self._hands_on else most
         self._behind = most == 0
         if self._behind:
             return False
@@ -68,6 +71,29 @@ class Collector:
             return False
         self.add(data)
         return True
+
+    def drain(self, until: float) -> bool:
+        """Take all that is there, of whoever still writes no more than that.
+
+        The sink's reader is waited for ``until`` then, by the monotonic clock. What it
+        has no room for is only kept and counted: False then.
+        """
+        left, kept_up = self._waiting(), True
+        while left > 0 and self.open:
+            if self._hands_on and not self._outlet.wait(until):
+                self._sink_left, kept_up = 0, False
+            before = self._size
+            if not self.read(min(left, CHUNK)) and not self._behind:
+                break
+            left -= self._size - before
+        return kept_up
+
+    def _waiting(self) -> int:
+        """Bytes in the pipe."""
+        count = array.array("i", [0])
+        if self.open:
+            fcntl.ioctl(self.descriptor, termios.FIONREAD, count)
+        return count[0]
 
     def add(self, data: bytes) -> None:
         """Take ``data`` as if the command had written it."""

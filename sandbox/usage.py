@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rolewall.errors import StorageError
-from rolewall.sandbox.guard import start_thread
+from rolewall.errors import BoxError, StorageError
+from rolewall.sandbox.guard import machine_broke, start_thread
 from rolewall.sandbox.held import nameless_files
 from rolewall.sandbox.protocol import ZoneMount
 from rolewall.sandbox.walker import walk
@@ -40,8 +40,12 @@ PAUSE_SECONDS, HASTE_SECONDS = 1.0, 0.05
 # A measurement takes a tenth of a core at most, a third if the disk fills fast.
 PAUSE_FACTOR, HASTE_FACTOR = 10.0, 2.0
 # The tree changes under the walk, and then it may break; a tree that cannot be
-# measured this often in a row is kept from being measured.
+# measured this often in a row is kept from being measured. Where the machine is what
+# breaks it as often, the role is not to blame, and the limit not in force.
 MOST_BROKEN = 5
+# What outlives the command can make the last walk long, and it is over soon all the same;
+# a large tree has more time for it, by how long its first walk took.
+LAST_SECONDS, LAST_FACTOR = 10.0, 5.0
 
 
 class DiskWatch:
@@ -57,17 +61,27 @@ class DiskWatch:
     def __init__(self, mounts: Sequence[ZoneMount], disk_mb: int, init: int | None = None) -> None:
         self._sources = [mount.source for mount in mounts if mount.writable]
         self._init = init
+        began = time.monotonic()
         self._most = disk_mb * MEBIBYTE + sum(_sizes(self._sources))
+        self._last = max(LAST_SECONDS, LAST_FACTOR * (time.monotonic() - began))
         # At the last measurement: how much more the zones may hold, and what was left.
         self._room, self._had = disk_mb * MEBIBYTE, self._left()
         self._stop = threading.Event()
         self._full = threading.Event()
+        # How many measurements came to nothing in a row, why the last did, and whether
+        # it is all the machine's.
+        self._broken, self._trouble, self._machine = 0, StorageError(""), False
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Measure until the block is left, and then once more."""
+        """Measure until the block is left, and then once more.
+
+        Raises:
+            BoxError: the machine keeps the zones from being measured.
+        """
         self._full.clear()
         self._stop.clear()
+        self._broken = 0
         if not self._sources:
             yield
             return
@@ -77,24 +91,50 @@ class DiskWatch:
         finally:
             self._stop.set()
             thread.join()
-        if not self._full.is_set() and self._exceeded():
-            self._full.set()
+        self._finally()
+
+    def _finally(self) -> None:
+        self._broken = 0
+        until = time.monotonic() + self._last
+        while not self._full.is_set() and self._measure(until) is None:
+            self.check()
+            time.sleep(HASTE_SECONDS)
 
     @property
     def full(self) -> bool:
-        """Whether the limit was passed, as far as has been measured."""
+        """Whether the limit was passed, as far as has been measured; or the zones were
+        kept from being measured."""
         return self._full.is_set()
 
+    def check(self) -> None:
+        """Raises BoxError if the machine keeps the zones from being measured."""
+        trouble = self._trouble
+        if self._broken >= MOST_BROKEN and self._machine:
+            raise BoxError(
+                f"shared zones cannot be measured: {trouble.message}",
+                place=trouble.place,
+                hint=trouble.hint,
+            ) from trouble.__cause__
+
     def _watch(self) -> None:
-        took, broken = 0.0, 0
-        while self._wait_until_due(took):
+        took = 0.0
+        while not self._full.is_set() and self._wait_until_due(took):
             began = time.monotonic()
-            exceeded = self._exceeded(stoppable=True)
+            self._measure()
             took = time.monotonic() - began
-            broken = broken + 1 if exceeded is None else 0
-            if exceeded or broken >= MOST_BROKEN:
-                self._full.set()
-                return
+
+    def _measure(self, until: float | None = None) -> bool | None:
+        """Measure, and note what that says: as ``_exceeded``."""
+        exceeded = self._exceeded(until)
+        if exceeded is None:
+            machine = machine_broke(self._trouble)
+            self._broken = self._broken + 1 if machine is self._machine else 1
+            self._machine = machine
+        else:
+            self._broken = 0
+        if exceeded or (self._broken >= MOST_BROKEN and not self._machine):
+            self._full.set()
+        return exceeded
 
     def _wait_until_due(self, took: float) -> bool:
         """Wait for the next measurement, after one of ``took`` seconds; False at the end."""
@@ -116,17 +156,24 @@ class DiskWatch:
                 left[found.f_fsid] = found.f_bfree * found.f_frsize
         return sum(left.values())
 
-    def _exceeded(self, *, stoppable: bool = False) -> bool | None:
-        """Whether the zones hold too much; None where that could not be told."""
+    def _exceeded(self, until: float | None) -> bool | None:
+        """Whether the zones hold too much; None where that could not be told.
+
+        Without ``until`` the end of the command breaks it off. At ``until``, a monotonic
+        time, what the file systems have left has to tell.
+        """
         total, had = 0, self._left()
         try:
             for size in _sizes(self._sources, self._init):
                 total += size
                 if total > self._most:
                     return True
-                if stoppable and self._stop.is_set():
+                if until is None and self._stop.is_set():
                     return False
-        except StorageError:
+                if until is not None and time.monotonic() >= until:
+                    return self._had - self._left() > self._room
+        except StorageError as error:
+            self._trouble = error
             return None
         self._room, self._had = self._most - total, had
         return False
@@ -142,17 +189,25 @@ def shared_disk_fact(disk_mb: int) -> str:
 
 def _sizes(sources: Sequence[Path], init: int | None = None) -> Iterator[int]:
     """What each entry takes on disk, in bytes, a file of several names once; last what
-    the processes below ``init`` hold without a name."""
+    the processes below ``init`` hold without a name. Nothing, for every further visit:
+    whoever adds up may break off at each.
+
+    A directory that is moved ahead of the walk is not entered again, which would have
+    no end.
+    """
     counted: set[tuple[int, int]] = set()
     devices: set[int] = set()
     for source in sources:
         for node in walk(source, paths=False, unopened=_by_name):
             found = node.stat
             if found is None or node.leaving:
+                yield 0
                 continue
             devices.add(found.st_dev)
-            if found.st_nlink > 1 and node.kind != "dir":
+            if found.st_nlink > 1 or node.kind == "dir":
                 if (found.st_dev, found.st_ino) in counted:
+                    node.skip = node.kind == "dir"
+                    yield 0
                     continue
                 counted.add((found.st_dev, found.st_ino))
             yield ENTRY + found.st_blocks * BLOCK

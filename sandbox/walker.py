@@ -9,6 +9,8 @@ still reaches nothing outside, but what it sees is of no single moment.
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 
 from rolewall.errors import StorageError
 from rolewall.sandbox.beneath import Location, directory, open_entry, opened, reopen, storage
+from rolewall.sandbox.stopping import check_stop
 
 __all__ = ["KINDS", "Node", "walk"]
 
@@ -84,7 +87,7 @@ def walk(
     which spares most of a visit's time.
 
     Raises StorageError, also when a mount lies inside (on an entry left
-    unopened it is not seen).
+    unopened it is not seen); Interrupted in a block that is ``stoppable``.
     """
     with directory(where) as root, storage(where):
         yield from _Walk(paths, unopened).run(root)
@@ -100,7 +103,10 @@ class _Walk:
     def run(self, root: int) -> Iterator[Node]:
         try:
             yield from self._enter(_look(os.dup(root), b"", b"", -1))
-            while self._frames:
+            for number in itertools.count():
+                if not self._frames:
+                    break
+                check_stop(number)
                 frame = self._frames[-1]
                 if frame.names:
                     yield from self._visit(frame)
@@ -173,7 +179,10 @@ class _Walk:
         above.fd, self._first_open = fd, index - 1
         found, known = os.fstat(fd), above.stat
         if known is None or (found.st_dev, found.st_ino) != (known.st_dev, known.st_ino):
-            raise StorageError("a directory moved during the walk", place=repr(above.name))
+            gone = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            raise StorageError(
+                "a directory moved during the walk", place=repr(above.name)
+            ) from gone
 
 
 def _look(fd: int, path: bytes, name: bytes, parent: int) -> Node:

@@ -50,7 +50,7 @@ def build_deny_filter(arch: str | None = None) -> bytes:
         TapError: there is no table for the architecture.
     """
     machine = native_arch() if arch is None else ARCHES[arch]
-    rows = [(row, _denial(row)) for row in TABLE if row.errno or row.set_id]
+    rows = [(row, _denial(row)) for row in TABLE if row.errno or row.set_id or row.refused]
     return _pack(machine, ERRNO | errno.ENOSYS, rows)
 
 
@@ -89,6 +89,8 @@ def _body(row: Syscall, reads: bool) -> list[Insn]:
 def _denial(row: Syscall) -> list[Insn]:
     if row.errno:
         return _decision(row, ERRNO | row.errno)
+    if row.refused:
+        return [*_any(row.refused, ERRNO | errno.EPERM), (_RETURN, 0, 0, ALLOW)]
     return _all(row.set_id, ERRNO | errno.EPERM)
 
 
@@ -102,12 +104,12 @@ def _all(tests: Sequence[ArgTest], action: int) -> list[Insn]:
 
 
 def _decision(row: Syscall, action: int) -> list[Insn]:
-    body: list[Insn] = []
-    for test in row.unless:
-        body += _test(test, ALLOW)
-    for test in row.when:
-        body += _test(test, action)
+    body = [*_any(row.unless, ALLOW), *_any(row.when, action)]
     return [*body, (_RETURN, 0, 0, ALLOW if row.when else action)]
+
+
+def _any(tests: Sequence[ArgTest], action: int) -> list[Insn]:
+    return [insn for test in tests for insn in _test(test, action)]
 
 
 def _test(test: ArgTest, action: int) -> list[Insn]:
@@ -119,7 +121,7 @@ def _test(test: ArgTest, action: int) -> list[Insn]:
 
 
 def run_filter(program: bytes, audit_arch: int, nr: int, args: Sequence[int] = ()) -> int:
-    """What ``program`` returns for a call: its meaning without a kernel."""
+    """What ``program`` returns for a call, without a kernel: how tests ask every row of it."""
     padded = [arg & (1 << 64) - 1 for arg in (*args, 0, 0, 0, 0, 0, 0)[:6]]
     data = struct.pack("<IIQ6Q", nr & 0xFFFFFFFF, audit_arch, 0, *padded)
     insns = list(_INSN.iter_unpack(program))

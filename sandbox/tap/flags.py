@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rolewall.policies import Effect
 
-from .syscalls import FILE_IOCTLS, Arch
+from .syscalls import FILE_IOCTLS, SWAPS, Arch
 
 __all__ = [
     "AT_EMPTY_PATH",
@@ -57,7 +57,7 @@ def flag_names(kind: str, value: int, arch: Arch) -> tuple[str, ...]:
     if kind == "mode":
         return (f"{value & 0o177777:04o}",)
     if kind == "ioctl":
-        return (FILE_IOCTLS.get(value, hex(value)),)
+        return (FILE_IOCTLS.get(value) or SWAPS.get(value, hex(value)),)
     return tuple(_bits(_NAMES.get(kind, {}), value))
 
 

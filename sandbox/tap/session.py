@@ -78,8 +78,8 @@ class Session:
             return self._denied(_foreign(call), call)
         if row.errno:
             return self._denied(row, call)
-        if row.sets_id(call.args):
-            return self._set_id(row, call)
+        if row.sets_id(call.args) or row.refuses(call.args):
+            return self._refused_by_argument(row, call)
         try:
             return self._dispatch(row, call)
         except Unreadable as error:
@@ -106,8 +106,11 @@ class Session:
         self._refused(row, call, row_flags(row, call, self._arch))
         return row.errno
 
-    def _set_id(self, row: Syscall, call: Notification) -> int:
-        self._refused(row, call, refused_mode(row, call, self._arch), "set-id bits")
+    def _refused_by_argument(self, row: Syscall, call: Notification) -> int:
+        if row.sets_id(call.args):
+            self._refused(row, call, refused_mode(row, call, self._arch), "set-id bits")
+        else:
+            self._refused(row, call, row_flags(row, call, self._arch))
         return errno.EPERM
 
     def _refused(

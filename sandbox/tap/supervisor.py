@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import time
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from .syscalls import native_arch
 __all__ = ["main"]
 
 _DRAIN_SECONDS = 5.0
+_KNOWN = 64  # ledgers whose end is remembered: more than episodes that run at a time
 _TICK_SECONDS = 1.0
 # A call that takes longer than others, which a role can bring about, lets its box wait for
 # so many times as long: however many it makes, the other boxes keep most of the loop.
@@ -33,13 +35,17 @@ _REST = 4
 
 
 class _Ledgers:
-    """One open ledger a path, closed with the last watch that uses it."""
+    """One open ledger a path, closed with the last watch that uses it.
+
+    Where an episode's last phase ended its next one goes on, without verifying all anew.
+    """
 
     def __init__(self) -> None:
         self._open: dict[Path, tuple[Ledger, int]] = {}
+        self._closed: OrderedDict[Path, Ledger] = OrderedDict()
 
     def take(self, path: Path) -> Ledger:
-        ledger, users = self._open.get(path) or (Ledger(path), 0)
+        ledger, users = self._open.get(path) or (Ledger(path, self._closed.pop(path, None)), 0)
         self._open[path] = (ledger, users + 1)
         return ledger
 
@@ -50,6 +56,9 @@ class _Ledgers:
             return
         del self._open[path]
         ledger.close()
+        self._closed[path] = ledger
+        if len(self._closed) > _KNOWN:
+            self._closed.popitem(last=False)
 
 
 class _Loop:

@@ -18,6 +18,7 @@ from rolewall.policies import Effect
 __all__ = [
     "ARCHES",
     "FILE_IOCTLS",
+    "SWAPS",
     "TABLE",
     "Arch",
     "ArgTest",
@@ -82,7 +83,8 @@ class Syscall:
     ``when`` (any) and ``unless`` (any) are decided in the filter. ``errno`` 0
     lets the kernel go on; else the call is refused with it, without its memory
     being read. ``silent`` refuses in the filter, with no notice. ``set_id`` (all)
-    tells a call that would make a set-id file, which is refused with EPERM.
+    tells a call that would make a set-id file, ``refused`` (any) another that is not
+    let through though the rest of the row is; both fail with EPERM.
     ``flags`` is the index of the argument that ``flag_names`` explains. ``reads``
     says that without its ``when`` the call still opens a file to read it.
     """
@@ -99,6 +101,7 @@ class Syscall:
     errno: int = 0
     silent: bool = False
     set_id: tuple[ArgTest, ...] = ()
+    refused: tuple[ArgTest, ...] = ()
     reads: bool = False
 
     def number(self, arch: str) -> int | None:
@@ -107,6 +110,10 @@ class Syscall:
     def sets_id(self, args: Sequence[int]) -> bool:
         """Whether a call with these arguments would make a set-id file."""
         return bool(self.set_id) and all(test.holds(args) for test in self.set_id)
+
+    def refuses(self, args: Sequence[int]) -> bool:
+        """Whether ``refused`` holds for a call with these arguments."""
+        return any(test.holds(args) for test in self.refused)
 
 
 def native_arch() -> Arch:
@@ -149,6 +156,16 @@ FILE_IOCTLS = {
     0x5000940F: "BTRFS_IOC_SNAP_DESTROY",
     0x5000943F: "BTRFS_IOC_SNAP_DESTROY_V2",
     0x4008941A: "BTRFS_IOC_SUBVOL_SETFLAGS",
+}
+# Requests that exchange the blocks of two files. They change what a file holds while its
+# size, mtime and ctime stay, so that no manifest could tell; only defragmenting needs them.
+SWAPS = {
+    0xC028660F: "EXT4_IOC_MOVE_EXT",
+    0x00006611: "EXT4_IOC_SWAP_BOOT",
+    0xC0C0586D: "XFS_IOC_SWAPEXT",
+    0x40285881: "XFS_IOC_EXCHANGE_RANGE",
+    0x40585883: "XFS_IOC_COMMIT_RANGE",
+    0xC020F509: "F2FS_IOC_MOVE_RANGE",
 }
 # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. A family besides these would load kernel code that
 # nothing here needs, and AF_VSOCK leaves the network namespace.
@@ -213,7 +230,17 @@ def _on_init(name: str, x86: int, arm: int) -> Syscall:
 TABLE: tuple[Syscall, ...] = (
     _open("openat", 257, 56, _at(0), 2),
     _open("open", 2, None, _path(0), 1),
-    Syscall("ioctl", 16, 29, E.ATTR, FD, 1, "ioctl", tuple(ArgTest(1, c) for c in FILE_IOCTLS)),
+    Syscall(
+        "ioctl",
+        16,
+        29,
+        E.ATTR,
+        FD,
+        1,
+        "ioctl",
+        when=tuple(ArgTest(1, request) for request in (*FILE_IOCTLS, *SWAPS)),
+        refused=tuple(ArgTest(1, request) for request in SWAPS),
+    ),
     Syscall(
         "clone",
         56,

@@ -10,9 +10,12 @@ from types import FrameType
 
 from rolewall.errors import Interrupted
 
-__all__ = ["SIGNALS", "Interruption"]
+__all__ = ["SIGNALS", "SPARED", "Interruption"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SPARED = 2
+"""Which signal is only noted: what ends in order has deadlines of its own. The next one
+breaks that off too."""
 
 
 class Interruption:
@@ -20,15 +23,19 @@ class Interruption:
 
     Attributes:
         stopping: set by the first signal, for all threads to see.
+        broken_off: the user did not wait for an orderly end.
     """
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
+        self.broken_off = False
         self._abrupt = False
+        self._came = 0
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
         """Note signals, when this is the main thread, and leave it to the block to look.
+        All beyond ``SPARED`` interrupt it as Ctrl-C does.
 
         What is ignored stays ignored: ``nohup`` wants it so.
         """
@@ -60,7 +67,9 @@ class Interruption:
             raise Interrupted("interrupted; finished episodes are kept")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came += 1
         self.stopping.set()
-        if self._abrupt:
+        self.broken_off = self._came > SPARED
+        if self._abrupt or self.broken_off:
             self._abrupt = False
             raise KeyboardInterrupt

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolewall.sandbox import Backend
-from rolewall.sandbox.kit import _parent as kits
+from rolewall.sandbox.kit import kits_directory as kits
 from rolewall.sandbox.owner import Owner
 
 if TYPE_CHECKING:
-    from conftest import Cli
+    from conftest import Cli, User
 
 
 def kits_of(harness: int) -> list[Path]:
@@ -70,3 +72,54 @@ def test_with_nothing_of_ones_own_left_it_is_quiet_on_standard_output(
         assert done.code == 0 and done.out == ""
         assert done.err.splitlines()[-1].endswith((" thing removed", " things removed"))
         assert living.poll() is None and kits_of(living.pid)
+
+
+@pytest.mark.root
+def test_where_a_user_can_have_nothing_nothing_is_left(ordinary: User) -> None:
+    """As after ``su`` without a login: the environment is another user's."""
+    ordinary.env.update(XDG_RUNTIME_DIR="/run/user/none/of/mine", XDG_CACHE_HOME="/root/.cache")
+    done = ordinary.cli("clean")
+    assert done.code in (0, 3) and "bug in rolewall" not in done.err, done.err
+    assert "/run/user/none" not in done.err
+    zone = ordinary.directory("zone")
+    done = ordinary.cli("exec", "--backend", "bubblewrap", "--role", "a", "--zone",
+                        f"workspace={zone}:read", "--", "true")  # fmt: skip
+    assert done.code == 125 and "/run/user/none" in done.err and "bug" not in done.err, done.err
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory as /tmp is; its path is short, for a socket lies below it."""
+    with tempfile.TemporaryDirectory(prefix="rw-") as name:
+        os.chmod(name, 0o1777)
+        yield Path(name)
+
+
+@pytest.mark.root
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("what", ["file", "directory", "link"])
+def test_another_users_thing_of_the_name_of_ones_kits_is_no_obstacle(
+    ordinary: User, shared: Path, what: str
+) -> None:
+    taken = shared / f"rolewall-{ordinary.uid}"
+    if what == "file":
+        taken.touch()
+    elif what == "directory":
+        taken.mkdir(mode=0o700)
+    else:
+        taken.symlink_to("/nonexistent/x")
+    del ordinary.env["XDG_RUNTIME_DIR"]
+    ordinary.env["TMPDIR"] = str(shared)
+    zone = ordinary.directory("zone")
+    for _ in range(2):
+        done = ordinary.cli("exec", "--backend", "bubblewrap", "--role", "a", "--zone",
+                            f"workspace={zone}:write", "--", "touch", "/workspace/x")  # fmt: skip
+        assert done.code == 0 and (zone / "x").exists(), done.err
+    (place,) = shared.glob(f"{taken.name}-*")
+    assert (place.stat().st_uid, place.stat().st_mode & 0o777) == (ordinary.uid, 0o700)
+    dead = Owner(Owner.me().namespace, Owner.me().pid, 1)
+    left = place / f"rolewall-{dead.namespace}-{dead.pid}-{dead.started}-00"
+    left.mkdir()
+    ordinary.give(left)
+    done = ordinary.cli("clean", "--json")
+    assert f"kit {left.name}" in done.json["removed"] and not left.exists(), done.err

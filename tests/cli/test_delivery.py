@@ -59,6 +59,7 @@ def gate(tmp_path: Path) -> str:
     return f"{ROLEWALL} gate {shlex.quote(str(path))} --max-false-approval 0.1"
 
 
+@pytest.mark.pain(20)
 @UNBUFFERED
 @pytest.mark.parametrize("words", ["", " --json"])
 @pytest.mark.parametrize(
@@ -76,6 +77,8 @@ def test_a_decision_that_is_not_delivered_is_three(
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.pain(4)
+@pytest.mark.pain(20)
 @UNBUFFERED
 @pytest.mark.parametrize("where", [GONE, "> /dev/full", ">&-"])
 @pytest.mark.parametrize(("verdict", "code"), [("approve", 1), ("missing", 4)])

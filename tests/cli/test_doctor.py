@@ -41,6 +41,7 @@ def test_the_table_says_the_same(cli: Cli, backend: Backend) -> None:
     assert done.out.splitlines()[-1].startswith("backend: auto means ")
 
 
+@pytest.mark.pain(13)
 @pytest.mark.bubblewrap
 def test_a_dead_engine_is_named_with_the_way_out(cli: Cli) -> None:
     done = cli("doctor", "--json", env=NOWHERE)
@@ -51,6 +52,7 @@ def test_a_dead_engine_is_named_with_the_way_out(cli: Cli) -> None:
     assert blocked and "Docker engine" in blocked[0]["detail"] and blocked[0]["way_out"]
 
 
+@pytest.mark.pain(13)
 def test_without_any_backend_it_is_three(cli: Cli, tmp_path: Path) -> None:
     """No engine, and a bubblewrap that can make nothing."""
     broken = tmp_path / "bin" / "bwrap"

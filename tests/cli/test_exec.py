@@ -53,6 +53,7 @@ def test_the_exit_code_output_and_attempts_are_the_commands(
     assert blocked["kind"] == "edit" and "O_CREAT" in blocked["flags"]
 
 
+@pytest.mark.pain(4)
 @pytest.mark.parametrize(
     ("argv", "code"),
     [
@@ -69,6 +70,7 @@ def test_exit_codes(
     assert cli(*options(zones, backend), "--", *argv).code == code
 
 
+@pytest.mark.pain(1)
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(
     cli: Cli, zones: dict[str, Path], backend: Backend
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_file_shared_between_two_zones_is_refused(
     assert (zones["ws"] / "app.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.pain(16)
 @pytest.mark.root
 @pytest.mark.parametrize("owner", [0, 1000, 64101])
 def test_root_runs_over_directories_of_any_owner_and_leaves_owners_alone(
@@ -158,6 +161,7 @@ def test_only_allowed_destinations_are_reached(
     assert allowed.out == "b'pong:ping'\n", allowed.err
 
 
+@pytest.mark.pain(22)
 def test_prompt_only_style_a_writable_foreign_zone_is_allowed_and_recorded(
     cli: Cli, zones: dict[str, Path], backend: Backend, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 from rolewall.errors import BoxError, InputError
 from rolewall.policies import Limits
 from rolewall.sandbox import Backend, Box, BoxSpec, ZoneMount, open_box
-from rolewall.sandbox.kit import _parent
+from rolewall.sandbox.kit import kits_directory
 
 Start = Callable[..., Box]
 Zone = Callable[..., ZoneMount]
@@ -231,7 +231,7 @@ def test_a_box_ends_with_its_harness(backend: Backend, number: signal.Signals) -
         finally:
             os.close(inside)
     backend.clean()
-    assert [path for path in _parent().iterdir() if f"-{harness.pid}-" in path.name] == []
+    assert [path for path in kits_directory().iterdir() if f"-{harness.pid}-" in path.name] == []
 
 
 def command_with(word: str) -> int:

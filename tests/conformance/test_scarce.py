@@ -17,11 +17,11 @@ from pathlib import Path
 from rolewall.errors import InfrastructureError
 from rolewall.policies import HostPort
 from rolewall.sandbox import BoxSpec, Listen, ZoneMount, find_backend, open_box
-from rolewall.sandbox.kit import _parent
+from rolewall.sandbox.kit import kits_directory
 
 def state():
     gc.collect()
-    kits = [p.name for p in _parent().iterdir() if f"-{os.getpid()}-" in p.name]
+    kits = [p.name for p in kits_directory().iterdir() if f"-{os.getpid()}-" in p.name]
     open_files = sorted(os.readlink(f"/proc/self/fd/{n}").split(":")[0]
                         for n in map(int, os.listdir("/proc/self/fd"))
                         if os.path.exists(f"/proc/self/fd/{n}"))

@@ -83,6 +83,7 @@ def run(studio: Studio, backend: Backend, out: Path) -> dict[str, object]:
     return record
 
 
+@pytest.mark.pain(11)
 @pytest.mark.parametrize("wrong", ["leaking"] if os.geteuid() == 0 else list(WRONG))
 def test_a_box_that_is_not_as_asked_stops_the_episode(
     studio: Studio, backend: Backend, tmp_path: Path, wrong: str
@@ -98,6 +99,8 @@ def test_a_box_that_is_not_as_asked_stops_the_episode(
     assert not list((tmp_path / "out").glob("episodes/*/transcripts/*verifier*"))
 
 
+@pytest.mark.pain(11)
+@pytest.mark.pain(14)
 @pytest.mark.root
 def test_a_zone_that_stays_writable_is_found_by_the_probe(
     studio: Studio, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -120,6 +123,7 @@ def test_a_zone_that_stays_writable_is_found_by_the_probe(
     assert record["phases"] == []
 
 
+@pytest.mark.pain(11)
 def test_the_probe_says_of_a_standing_wall_what_it_found(
     cli: Cli, studio: Studio, backend: Backend, tmp_path: Path
 ) -> None:

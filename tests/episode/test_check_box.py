@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rolewall.sandbox import Backend
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ print("HUNTED", found)
 TEST = "def test_nothing():\n    pass\n"
 
 
+@pytest.mark.pain(25)
 def test_work_that_hunts_the_nonce_finds_neither_it_nor_the_verdict(
     play: Play, studio: Studio
 ) -> None:
@@ -102,6 +105,7 @@ echo data > file.txt
 """
 
 
+@pytest.mark.pain(12)
 def test_a_hostile_repository_runs_nothing_on_the_host_or_as_the_verifier(
     play: Play, studio: Studio, tmp_path: Path
 ) -> None:
@@ -152,6 +156,7 @@ def test_after_a_reject_the_executor_has_its_own_repository_back(
     assert [v["verdict"] for v in episode.record["verdicts"]] == ["reject", "reject"]
 
 
+@pytest.mark.pain(7)
 def test_a_start_workspace_has_one_commit_and_nothing_else(
     play: Play, studio: Studio, backend: Backend
 ) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolewall.errors import BoxError
-from rolewall.sandbox import Backend
+from rolewall.sandbox import Backend, load_manifest
 
 if TYPE_CHECKING:
-    from conftest import Cli, Play, Studio
+    from conftest import Cli, Play, Studio, User
 
 FIX = "sed -i 's/return x/return x + 1/' app.py"
+
+
+def only_episode(run: Path) -> tuple[Path, dict[str, Any]]:
+    (directory,) = (run / "episodes").iterdir()
+    return directory, json.loads((directory / "episode.json").read_text())
 
 
 @pytest.mark.parametrize("mode", ["555", "000"])
@@ -25,6 +33,87 @@ def test_closing_a_zone_makes_no_error(play: Play, studio: Studio, mode: str, zo
     assert (episode.record["status"], episode.record["grade"]) == ("complete", "fail")
     check = json.loads((episode.directory / "transcripts" / "01-verifier.jsonl").read_text())
     assert check["returncode"] == 0
+
+
+@pytest.mark.root
+def test_closing_the_zone_of_a_handoff_makes_no_error_for_an_ordinary_user(
+    ordinary: User, studio: Studio, backend: Backend
+) -> None:
+    """Who is not root can write none of it either, until the harness opens it again."""
+    studio = dataclasses.replace(studio, path=ordinary.directory("studio"))
+    team = studio.team(
+        planner={"steps": [{"run": "chmod 500 /plan"}]},
+        executor={"steps": [{"run": f"{FIX}; chmod 000 /report"}]},
+        verifier={"steps": [{"run": "chmod 000 /feedback"}], "verdict": "approve"},
+    )
+    task, out = studio.task(), ordinary.home / "out"
+    ordinary.give(studio.path)
+    done = ordinary.cli("run", team, "--tasks", task, "--backend", backend.name, "-o", out)
+    assert done.code == 0, done.err
+    directory, record = only_episode(out)
+    assert (record["status"], record["grade"]) == ("complete", "pass")
+    for name, mode in (("00-planner-plan", 0o500), ("01-executor-report", 0),
+                       ("02-verifier-feedback", 0)):  # fmt: skip
+        kept = load_manifest(directory / "manifests" / f"{name}.jsonl")
+        assert kept.entries[0].mode == mode, "what the role set is what is recorded"
+
+
+SNEAK = (
+    "import mmap, os, sys\n"
+    "data = mmap.mmap(os.open('/workspace/app.py', os.O_RDWR), 0)\n"
+    "at = data.find(b'#')\n"
+    "data[at : at + 6] = b'#x + 1'\n"
+)
+
+
+@pytest.mark.parametrize("condition", ["enforced", "prompt-only"])
+def test_what_a_mapping_wrote_is_seen_though_no_time_of_the_file_says_so(
+    cli: Cli, studio: Studio, backend: Backend, condition: str
+) -> None:
+    """In memory a page that was read before is written without a word to the file system."""
+    sneak = f"cat > /tmp/s.py <<'END'\n{SNEAK}END\npython3 /tmp/s.py"
+    wait = "printf 'y = 1\\n#aaaaaaaa\\n' > app.py; sleep 0.3"
+    again = f"if [ $ROLEWALL_ROUND = 1 ]; then {wait}; else\n{sneak}\nfi"
+    mine = condition == "enforced"
+    steps = [{"run": "true" if mine else sneak}, {"id": "c", "check": "grep 'x + 1' app.py"}]
+    verifier = {"steps": steps, "verdict": {"when": "c", "then": "approve", "else": "reject"}}
+    executor = {"steps": [{"run": again if mine else wait}]}
+    team = studio.team(executor=executor, verifier=verifier, rounds=2 if mine else 1)
+    with tempfile.TemporaryDirectory(prefix="rolewall-test-", dir="/dev/shm") as memory:
+        out = Path(memory) / "out"
+        done = cli("run", team, "--tasks", studio.task(), "--condition", condition,
+                   "--backend", backend.name, "-o", out)  # fmt: skip
+        assert done.code == 0, done.err
+        _, record = only_episode(out)
+    phase = record["phases"][2 if mine else 1]
+    changed = [(c["zone"], c["path"]) for c in phase["changes"]]
+    assert ("workspace", "app.py") in changed
+    assert (record["verdict"], record["grade"]) == ("approve", "pass")
+
+
+def test_a_verifier_that_moves_what_is_copied_for_it_is_refused_and_makes_no_error(
+    play: Play, studio: Studio
+) -> None:
+    race = (
+        "import os, time\n"
+        "os.chdir('/workspace')\n"
+        "deep = 'm' + '/d' * 70\n"
+        "os.makedirs('p/' + deep); os.mkdir('q')\n"
+        "for n in range(200): os.mknod(f'p/{deep}/{n}')\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.setsid()\n"
+        "for fd in (0, 1, 2): os.dup2(os.open('/dev/null', os.O_RDWR), fd)\n"
+        "while True:\n"
+        "    for one, two in (('p/m', 'q/m'), ('q/m', 'p/m')):\n"
+        "        os.rename(one, two); time.sleep(0.05)\n"
+    )
+    run = f"cat > /tmp/race.py <<'END'\n{race}END\npython3 /tmp/race.py"
+    verifier = {"steps": [{"run": run}, *[{"check": "true"}] * 4], "verdict": "reject"}
+    episode = play(studio.team(verifier=verifier), studio.task(), "prompt-only")
+    said = (episode.directory / "transcripts" / "01-verifier.jsonl").read_text()
+    codes = [json.loads(line)["returncode"] for line in said.splitlines()[1:5]]
+    assert episode.record["status"] == "complete", said
+    assert said.count("the work changed while it was copied") == sum(code == 125 for code in codes)
 
 
 def test_a_verifier_that_holds_the_check_socket_ends_with_its_phase(
@@ -43,6 +132,7 @@ def test_a_verifier_that_holds_the_check_socket_ends_with_its_phase(
     assert phase["ended"] - phase["started"] < 20, "the phase limit is 60 s"
 
 
+@pytest.mark.pain(25)
 def test_work_too_large_to_keep_is_said_to_the_verifier_and_fails(
     play: Play, studio: Studio
 ) -> None:

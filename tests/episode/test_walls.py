@@ -49,6 +49,8 @@ def verifier() -> dict[str, object]:
     return {"steps": STEPS, "verdict": "approve"}
 
 
+@pytest.mark.pain(14)
+@pytest.mark.pain(22)
 def test_enforced_blocks_and_records_every_edit(
     play: Play, studio: Studio, verifier: dict[str, object]
 ) -> None:
@@ -82,6 +84,8 @@ def test_prompt_only_lands_and_records_every_edit(
     assert episode.record["verdicts"][0]["grade_before"]["grade"] == "fail"
 
 
+@pytest.mark.pain(9)
+@pytest.mark.pain(14)
 def test_each_role_sees_what_the_policy_gives_it(play: Play, studio: Studio) -> None:
     look = {
         "run": "for z in spec brief workspace plan report feedback verdict grader history; do "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rolewall.errors import RecordError, StorageError
-from rolewall.policies import Ledger, read_ledger, verify_ledger
+from rolewall.policies import Ledger, LedgerTail, read_ledger, verify_ledger
 from rolewall.policies.ledger import LINE_MAX, ZERO
 
 
@@ -162,3 +162,38 @@ def test_what_is_no_regular_file_is_refused_and_not_waited_for(path: Path) -> No
         path.rmdir() if path.is_dir() else path.unlink()
     aside.rename(path)
     assert verify_ledger(path).head == head
+
+
+def test_a_tail_reads_each_line_once_and_holds_the_chain(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Ledger(path) as ledger:
+        tail = LedgerTail(path)
+        assert list(tail.read()) == []
+        for count in (3, 0, 2):
+            for n in range(count):
+                ledger.append({"type": "note", "text": str(n)})
+            assert [line["text"] for line in tail.read()] == [str(n) for n in range(count)]
+            assert (tail.offset, tail.lines, tail.head) == (ledger.size, ledger.lines, ledger.head)
+    first, *_ = path.read_bytes().splitlines(keepends=True)
+    with path.open("ab") as file:
+        file.write(first)
+    with pytest.raises(RecordError, match=r"a:6: wrong sequence number"):
+        list(tail.read())
+
+
+def test_a_known_end_is_continued_only_where_the_file_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Ledger(path) as known:
+        known.append({"type": "note", "text": "one"})
+    with Ledger(path, known) as ledger:
+        ledger.append({"type": "note", "text": "two"})
+    assert verify_ledger(path).lines == 2
+    with Ledger(path, known) as ledger:  # it has grown since: verified anew
+        ledger.append({"type": "note", "text": "three"})
+    assert verify_ledger(path).lines == 3
+    path.write_bytes(path.read_bytes().replace(b"two", b"owt"))
+    with pytest.raises(RecordError):
+        Ledger(path, known)
+    # A change that keeps the length is found by whoever verifies the whole.
+    with pytest.raises(RecordError):
+        verify_ledger(path)

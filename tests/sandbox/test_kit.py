@@ -35,7 +35,7 @@ def kit() -> Iterator[Kit]:
 
 
 def mine() -> list[str]:
-    return [path.name for path in module._parent().iterdir() if MINE in path.name]
+    return [path.name for path in module.kits_directory().iterdir() if MINE in path.name]
 
 
 def descriptors() -> int:

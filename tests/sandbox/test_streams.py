@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import selectors
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -95,10 +98,47 @@ def test_a_sink_whose_reader_is_behind_holds_up_nobody(pipe: Pipe) -> None:
             os.set_blocking(slow, False)
             with suppress(BlockingIOError):
                 had += len(os.read(slow, 1 << 20))
-            collector.read(patient=False)
+            collector.read()
         with suppress(BlockingIOError):
             had += len(os.read(slow, 1 << 20))
     assert had == collector.output().size
+
+
+def test_what_is_left_at_the_end_waits_for_no_reader_beyond_its_time(pipe: Pipe) -> None:
+    reader, writer = pipe()
+    slow, sink_end = pipe()
+    os.write(sink_end, bytes(60_000))
+    os.write(writer, b"x" * 50_000)
+    with open(sink_end, "wb", buffering=0, closefd=False) as sink:
+        collector = Collector(reader, 100_000, sink, 1 << 30)
+        assert collector.drain(time.monotonic() + 0.1) is False
+        output = collector.output()
+        collector.close()
+    assert (output.size, output.truncated, output.sink_truncated) == (50_000, False, True)
+    assert len(os.read(slow, 1 << 20)) < 60_000 + 50_000
+
+
+def test_what_is_left_at_the_end_is_handed_on_whole_to_who_reads(pipe: Pipe) -> None:
+    reader, writer = pipe()
+    slow, sink_end = pipe()
+    os.write(sink_end, bytes(60_000))
+    os.write(writer, b"x" * 50_000)
+    got = bytearray()
+
+    def read() -> None:
+        while len(got) < 110_000:
+            got.extend(os.read(slow, 5000))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    with open(sink_end, "wb", buffering=0, closefd=False) as sink:
+        collector = Collector(reader, 10, sink, 1 << 30)
+        assert collector.drain(math.inf) is True
+        assert collector.output().sink_truncated is False
+        assert collector.drain(math.inf) is True, "nothing is there, and the writer lives"
+        collector.close()
+    thread.join(60)
+    assert bytes(got) == bytes(60_000) + b"x" * 50_000
 
 
 def test_what_a_sink_does_not_get_is_told(pipe: Pipe) -> None:

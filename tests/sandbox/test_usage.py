@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -156,6 +157,60 @@ def test_the_end_of_a_command_ends_its_watch(zone: Path) -> None:
     with pytest.raises(KeyError), watched.watching():
         raise KeyError
     assert not watched.full
+
+
+def test_a_directory_that_is_moved_ahead_of_the_walk_counts_once(zone: Path) -> None:
+    (zone / "a").mkdir()
+    (zone / "z").mkdir()
+    for n in range(10):
+        (zone / "a" / str(n)).write_bytes(bytes(4096))
+    still = sum(usage._sizes([zone]))
+    sizes = usage._sizes([zone])
+    found = sum(itertools.islice(sizes, 12))  # the zone, a, and what a holds
+    (zone / "a").rename(zone / "z" / "a")
+    assert found + sum(sizes) == still
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_a_last_walk_without_end_is_broken_off_and_the_file_system_asked(
+    zone: Path, monkeypatch: pytest.MonkeyPatch, short: bool
+) -> None:
+    monkeypatch.setattr(usage, "LAST_SECONDS", 0.2)
+    watched = watch(zone, disk_mb=1 << 30)
+    if short:
+        watched._had = 1 << 62  # so much is gone from it since
+    monkeypatch.setattr(usage, "_sizes", lambda *_: itertools.repeat(0))
+    with watched.watching():
+        pass
+    assert watched.full is short
+
+
+def test_a_zone_that_cannot_be_measured_in_the_end_counts_as_full(zone: Path) -> None:
+    watched = watch(zone)
+    with watched.watching():
+        zone.rmdir()
+    assert watched.full
+
+
+@pytest.mark.parametrize("descriptors", [0, 64])
+def test_the_harness_out_of_descriptors_is_nobody_elses_fault(zone: Path, descriptors: int) -> None:
+    program = (
+        "import os, resource, sys\nfrom pathlib import Path\n"
+        "from rolewall.errors import BoxError\n"
+        "from rolewall.sandbox.protocol import ZoneMount\n"
+        "from rolewall.sandbox.usage import DiskWatch\n"
+        "watched = DiskWatch([ZoneMount('zone', Path(sys.argv[1]), True)], 2)\n"
+        "free, most = os.dup(0), resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "try:\n"
+        "    with watched.watching():\n"
+        "        resource.setrlimit(resource.RLIMIT_NOFILE, (free + int(sys.argv[2]), most[1]))\n"
+        "except BoxError as error: print(error.message)\n"
+        "print(watched.full)\n"
+    )
+    argv = [sys.executable, "-c", program, str(zone), str(descriptors)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+    refused = "" if descriptors else "shared zones cannot be measured: too many open files\n"
+    assert done.stdout == refused + "False\n"
 
 
 def test_a_zone_that_cannot_be_read_is_an_error_at_the_start(zone: Path) -> None:

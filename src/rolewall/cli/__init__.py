@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 from contextlib import suppress
 
 import click
@@ -74,7 +75,13 @@ def main() -> None:
         with suppress(OSError):
             click.echo(f"rolewall: {_escaped(message)}", err=True)
     flush_output()
+    if code == INTERRUPTED and _threads_left():
+        os._exit(code)  # who broke off an orderly end does not wait for workers either
     sys.exit(code)
+
+
+def _threads_left() -> bool:
+    return any(not t.daemon for t in threading.enumerate() if t is not threading.main_thread())
 
 
 def _run() -> tuple[int, str]:

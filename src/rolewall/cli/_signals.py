@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rolewall.errors import Interrupted
+from rolewall.interruption import SIGNALS, SPARED
 
 __all__ = ["interruptible"]
-
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SPARED = 2  # which signal is only noted
 
 
 @contextmanager
@@ -24,7 +22,7 @@ def interruptible() -> Iterator[None]:
     interrupted command only has that left to say, and of any other one more signal
     ends the process without a word.
     """
-    heard = [n for n in HEARD if signal.getsignal(n) is not signal.SIG_IGN]
+    heard = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
     came = 0
 
     def interrupt(number: int, frame: FrameType | None) -> None:

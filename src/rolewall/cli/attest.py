@@ -29,7 +29,7 @@ def command(run: Path, key: Path, as_json: bool) -> None:
     import json
 
     from rolewall.attest import KeySigner
-    from rolewall.signed import sign_run
+    from rolewall.audit import sign_run
     from rolewall.terminal import counted, say
 
     signer = KeySigner(key)

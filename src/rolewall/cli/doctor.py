@@ -21,8 +21,8 @@ def command(
     Exits 0 when at least one backend can run a team, 3 otherwise.
 
     With --attack a hostile team plays instead: every attempt behind the wall and, as
-    its twin, where it must succeed. Exits 1 when anything landed or went unseen
-    without a known reason, and takes up to some minutes a backend.
+    its twin, where it must succeed. Exits 1 when anything landed, went unseen without
+    a known reason, or was not shown to work where it may; takes minutes a backend.
     """
     if not attack:
         if backend or markdown:
@@ -71,18 +71,17 @@ def _attack(context: click.Context, backend: str | None, markdown: bool, as_json
     chosen = [find_backend(name) for name in ([backend] if backend else examine().usable)]
     reports = []
     for one in chosen:
-        say([f"attacks on {one.name}"], sys.stderr)
+        say([f"attacks on {one.name}: takes minutes"], sys.stderr)
         reports.append(play_attacks(one))
+        # As soon as it is known: another backend may fail yet.
+        for sheet in as_sheets(reports[-1]) if not (as_json or markdown) else ():
+            draw(sheet)
     code = 3 if not reports else 0 if all(report.holds for report in reports) else 1
     settle(context, code)
     if as_json:
         click.echo(json.dumps({"reports": [report.to_json() for report in reports]}))
     elif markdown:
         click.echo(as_markdown(reports), nl=False)
-    else:
-        for report in reports:
-            for sheet in as_sheets(report):
-                draw(sheet)
     if not reports:
         say(["no backend works here; rolewall doctor says why"], sys.stderr)
     context.exit(code)

@@ -213,9 +213,11 @@ def _ended(done: Completed, timeout: float | None, limits: Limits) -> str:
     if done.violation:
         return "the command was ended: it tried to cross the wall more often than is recorded"
     if done.disk_full:
-        return f"the command was ended: its zones grew by more than {limits.disk_mb} MB (--disk-mb)"
+        most = f"{limits.disk_mb} MiB (--disk-mb)"
+        return f"the command was ended: its zones grew by more than {most}"
     if done.out_of_memory:
-        return f"the kernel ended the command beyond {limits.memory_mb} MB of memory (--memory-mb)"
+        most = f"{limits.memory_mb} MiB of memory (--memory-mb)"
+        return f"the kernel killed the command beyond {most}; {done.returncode} is its own code"
     if done.timed_out:
         return f"the command was ended after {timeout:g} s (--timeout)"
     return ""
@@ -227,7 +229,7 @@ def _met(done: Completed, facts: Mapping[str, object], limits: Limits) -> Iterat
     counts = hit if isinstance(hit, dict) else {}
     if (kills := counts.get("memory_mb", 0)) and not done.out_of_memory:
         processes = "a process" if kills == 1 else f"{kills} processes"
-        yield f"the kernel killed {processes} beyond {limits.memory_mb} MB of memory (--memory-mb)"
+        yield f"the kernel killed {processes} beyond {limits.memory_mb} MiB of memory (--memory-mb)"
     if refused := counts.get("pids", 0):
         times = "once" if refused == 1 else f"{refused} times"
         yield f"a process beyond {limits.pids} was refused {times} (--pids)"

@@ -57,7 +57,6 @@ def _show_run(run: Run, as_json: bool) -> None:
         click.echo()
         draw(_episodes(run.records))
     say([f"unfinished, without a record: {name}" for name in run.unfinished])
-    say([f"stale, not of this plan: {name}" for name in run.stale])
 
 
 def _show_episode(run: Run, name: str, as_json: bool) -> None:
@@ -117,5 +116,4 @@ def _run_json(run: Run, table: ResultTable) -> dict[str, object]:
             for r in run.records
         ],
         "unfinished": list(run.unfinished),
-        "stale": list(run.stale),
     }

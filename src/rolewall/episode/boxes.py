@@ -7,10 +7,11 @@ from pathlib import Path
 
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
+from rolewall.errors import StorageError
 from rolewall.library import box_spec
 from rolewall.policies import Access, Compiled, Policy, View, ViewZone
-from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService, Turn, check_spec
-from rolewall.sandbox import Box, BoxSpec, Manifest, WatchSpec, open_box
+from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService, Turn, WorkChanged, check_spec
+from rolewall.sandbox import Box, BoxSpec, Manifest, WatchSpec, open_box, tree_changed
 
 __all__ = ["check_service", "role_spec"]
 
@@ -44,17 +45,23 @@ def role_spec(
             "ROLEWALL_TASK": setting.task.id,
             "ROLEWALL_ROUND": str(round_),
             "ROLEWALL_SEED": str(setting.seed),
-            **({} if compiled.role == "executor" else GUEST_GIT),
+            **GUEST_GIT,
         },
     )
 
 
 def check_service(
-    setting: Setting, zones: Zones, box: Box, workspace: Manifest, phase: int, seconds: float
+    setting: Setting,
+    zones: Zones,
+    box: Box,
+    workspace: Manifest | None,
+    phase: int,
+    seconds: float,
 ) -> CheckService | None:
     """The check box's service, for a box that asked for one.
 
-    ``workspace`` is a known state of the workspace, so that only what is new is read.
+    ``workspace`` is the state of a workspace that no role can write meanwhile, so that
+    only what is new is read; None where one can.
     """
     if CHECK_SOCKET not in box.listeners:
         return None
@@ -62,17 +69,22 @@ def check_service(
         "check",
         phase,
         _check_view(setting.policy),
-        setting.directory / "audit.jsonl",
+        setting.ledger,
         reads=setting.team.observe == "reads",
     )
 
     def snapshot() -> CheckCopy:
         copy = setting.scratch / f"check-{phase}" / secrets.token_hex(8)
-        return CheckCopy(copy, zones.snapshot(copy, workspace))
+        try:
+            return CheckCopy(copy, zones.snapshot(copy, workspace))
+        except StorageError as error:
+            if workspace is None and tree_changed(error):
+                raise WorkChanged from error
+            raise
 
     def open_check(copy: Path) -> Box:
         spec = check_spec(box.spec, copy)
-        return open_box(setting.backend, spec, tap=setting.supervisor, watch=watch)
+        return open_box(setting.backend, spec, tap=setting.supervise(), watch=watch)
 
     return CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, seconds)
 

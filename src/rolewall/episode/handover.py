@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rolewall.episode.phase import Played
 from rolewall.episode.setting import Setting
+from rolewall.episode.verdict import verdict_in
 from rolewall.episode.zones import Zones
 from rolewall.record import VerdictRecord
 from rolewall.roles import (
@@ -26,7 +27,6 @@ from rolewall.roles import (
     sealed_bytes,
 )
 from rolewall.rundir import write_atomic
-from rolewall.verdicts import verdict_in
 
 __all__ = ["Handovers", "verdict_of"]
 

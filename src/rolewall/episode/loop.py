@@ -22,9 +22,10 @@ from rolewall.episode.shown import Shown, shown
 from rolewall.episode.summary import Outcome, make_record
 from rolewall.episode.zones import Zones
 from rolewall.errors import BoxError, InfrastructureError, Interrupted, StorageError
+from rolewall.policies import LedgerTail
 from rolewall.record import EpisodeRecord, ErrorRecord, PhaseRecord, VerdictRecord
 from rolewall.rundir import write_record
-from rolewall.sandbox import Manifest
+from rolewall.sandbox import Manifest, drop_repositories, remove_tree, stoppable, storage
 
 __all__ = ["run_episode"]
 
@@ -40,47 +41,45 @@ def run_episode(setting: Setting) -> EpisodeRecord:
         StorageError: the record itself cannot be written.
         Interrupted: the run is to stop. Nothing is recorded.
     """
-    episode = _Episode(setting)
-    started = time.time()
+    outcome, started = Outcome(), time.time()
     try:
-        episode.run()
+        with stoppable(setting.stopping.is_set):
+            _Episode(setting, outcome).run()
     except InfrastructureError as error:
-        episode.outcome.error = ErrorRecord(kind=type(error).__name__, message=str(error))
+        outcome.error = ErrorRecord(kind=type(error).__name__, message=str(error))
     if setting.stopping.is_set():
         # Boxes are ended to stop a run: what an episode made of that is nobody's result.
-        episode.remove()
+        # The scratch goes with the run's, where the user may break that off.
         raise Interrupted("interrupted")
-    record = make_record(setting, episode.outcome, started)
+    record = make_record(setting, outcome, started)
     setting.store.flush()
     written = write_record(setting.directory, record, setting.seals)
-    episode.remove()
+    with suppress(StorageError):  # what cannot be removed is left for the run's end
+        remove_tree(setting.scratch)
     return written
 
 
 class _Episode:
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, outcome: Outcome) -> None:
         self.setting = setting
-        self.outcome = Outcome()
+        self.outcome = outcome
         self.zones = Zones(setting.scratch, setting.policy, setting.store)
         self._handovers = Handovers(setting, self.zones)
+        self._ledger = LedgerTail(setting.ledger)
         self._start: Mapping[str, Manifest] = {}
         self._last: Mapping[str, Manifest] = {}
 
     def run(self) -> None:
         task = self.setting.task
-        for name in ("transcripts", "handoffs", "manifests"):
-            (self.setting.directory / name).mkdir(exist_ok=True)
+        with storage(self.setting.directory):
+            for name in ("transcripts", "handoffs", "manifests"):
+                (self.setting.directory / name).mkdir(exist_ok=True)
         self.zones.stage(task.spec, task.brief, task.workspace)
         self._start = self._last = self.zones.take()
         self.outcome.start = self._start
         self._keep("start", self._start)
         self._rounds()
         self._grade()
-
-    def remove(self) -> None:
-        """Remove the scratch. What cannot be removed is left for the run's end."""
-        with suppress(StorageError):
-            self.zones.remove()
 
     def _rounds(self) -> None:
         plan = "planner" in self.setting.team.roles
@@ -150,13 +149,21 @@ class _Episode:
             raise BoxError("no further phase")
         index = len(self.outcome.phases)
         self.zones.unlock()
+        self._drop_repositories(role)
         before = self.zones.take(self._last)
         place = Place(role, round_, self.setting.team.rounds, index)
         check_room(self.setting.scratch)
-        played = play(self.setting, self.zones, place, before)
+        played = play(self.setting, self.zones, place, before, self._ledger)
         check_room(self.setting.scratch)
         self._last = played.after
         return played
+
+    def _drop_repositories(self, role: str) -> None:
+        """Git in one of another's zones would run what that one wrote there, as ``role``.
+        The workspace is ``shown``'s, which puts its own back."""
+        for zone, owner in self.zones.owners.items():
+            if zone != "workspace" and owner != role:
+                drop_repositories(self.zones.path(zone))
 
     def _add(self, played: Played, blocked: bool, seal: str) -> None:
         outcome = played.acted.outcome

@@ -14,8 +14,8 @@ from rolewall.episode.seen import Seen, read_seen
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
 from rolewall.errors import TapError
-from rolewall.policies import Compiled, Kind, Outcome, compile_mounts
-from rolewall.record import AttemptCounts, Changes, PhaseRecord, sum_up
+from rolewall.policies import Compiled, Kind, LedgerTail, Outcome, compile_mounts
+from rolewall.record import AttemptCounts, Changes, PhaseRecord, phase_name, sum_up
 from rolewall.roles import Acted, CheckRun, TaskFacts, Turn, act, render_prompt
 from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
 
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        return f"{self.index:02}-{self.role}"
+        return phase_name(self.index, self.role)
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,15 @@ class Played:
         )
 
 
-def play(setting: Setting, zones: Zones, place: Place, before: Mapping[str, Manifest]) -> Played:
-    """Let a role have its turn; ``before`` is the state of the zones.
+def play(
+    setting: Setting,
+    zones: Zones,
+    place: Place,
+    before: Mapping[str, Manifest],
+    ledger: LedgerTail,
+) -> Played:
+    """Let a role have its turn; ``before`` is the state of the zones, and ``ledger`` has been
+    read up to here.
 
     Raises:
         ProbeFailed: the wall does not stand; the agent has not run.
@@ -117,10 +124,12 @@ def play(setting: Setting, zones: Zones, place: Place, before: Mapping[str, Mani
     )
     spec = role_spec(setting, zones, compiled, turn, place.round)
     started = time.time()
-    turned = _turn(setting, zones, place, compiled, spec, turn, before["workspace"])
+    kept = _kept(compiled, before)
+    turned = _turn(setting, zones, place, compiled, spec, turn, kept.get("workspace"))
     ended = time.time()
-    after = zones.take(before)
-    seen = read_seen(setting.directory / "audit.jsonl", place.index, place.role)
+    after = zones.take(kept)
+    zones.unlock()  # what was handed over lies behind directories that the role may have closed
+    seen = read_seen(ledger, place.index, place.role)
     changes = changes_of_phase(place.role, zones.owners, before, after, seen.attempts)
     return Played(
         place=place,
@@ -136,6 +145,16 @@ def play(setting: Setting, zones: Zones, place: Place, before: Mapping[str, Mani
     )
 
 
+def _kept(compiled: Compiled, before: Mapping[str, Manifest]) -> dict[str, Manifest]:
+    """The zones that stay as they are while the role has its turn.
+
+    Of all others everything is read again: whoever may write a file can change what it
+    holds and leave its times as they were, by a mapping or by moving its blocks.
+    """
+    writable = {mount.zone for mount in compiled.mounts if mount.writable}
+    return {zone: manifest for zone, manifest in before.items() if zone not in writable}
+
+
 def _turn(
     setting: Setting,
     zones: Zones,
@@ -143,16 +162,16 @@ def _turn(
     compiled: Compiled,
     spec: BoxSpec,
     turn: Turn,
-    workspace: Manifest,
+    workspace: Manifest | None,
 ) -> _Turned:
     watch = WatchSpec(
         place.role,
         place.index,
         compiled.view(),
-        setting.directory / "audit.jsonl",
+        setting.ledger,
         reads=setting.team.observe == "reads",
     )
-    with open_box(setting.backend, spec, tap=setting.supervisor, watch=watch) as box:
+    with open_box(setting.backend, spec, tap=setting.supervise(), watch=watch) as box:
         service = check_service(setting, zones, box, workspace, place.index, turn.seconds)
         try:
             acted = act(setting.team.agents[place.role], box, turn)

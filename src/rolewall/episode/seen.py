@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from rolewall.errors import RecordError, TapError
-from rolewall.policies import Attempt, read_ledger
+from rolewall.policies import Attempt, LedgerTail
 from rolewall.roles import Execution
 
 __all__ = ["Seen", "read_seen"]
@@ -20,15 +19,16 @@ class Seen:
     executions: tuple[Execution, ...]
 
 
-def read_seen(ledger: Path, phase: int, role: str) -> Seen:
-    """What of ``phase`` was done by ``role`` itself.
+def read_seen(ledger: LedgerTail, phase: int, role: str) -> Seen:
+    """What of ``phase``, the last one, was done by ``role`` itself: what earlier phases left
+    in the ledger has been read.
 
     Raises:
         TapError: the episode's own ledger cannot be read back.
     """
     attempts, executions = [], []
     try:
-        for line in read_ledger(ledger):
+        for line in ledger.read():
             if line.get("phase") != phase or line.get("role") != role:
                 continue
             if line["type"] == "attempt":

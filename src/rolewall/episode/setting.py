@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ class Setting:
         stopping: set when the user asked to stop; the episode then leaves no record.
         scratch: a directory for zones and copies; new, removed afterwards.
         seals: seals the episode before it counts.
+        supervise: gives a supervisor that lives. Raises TapError.
         image: of every role's box, the team's or the task's.
     """
 
@@ -37,10 +39,15 @@ class Setting:
     seed: int
     image: str
     backend: Backend
-    supervisor: Supervisor
+    supervise: Callable[[], Supervisor]
     store: BlobStore
     directory: Path
     scratch: Path
     digests: dict[str, str]
     seals: RunSeals
     stopping: threading.Event
+
+    @property
+    def ledger(self) -> Path:
+        """The episode's ledger."""
+        return self.directory / "audit.jsonl"

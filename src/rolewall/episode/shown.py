@@ -20,6 +20,7 @@ from rolewall.sandbox import (
     restore_git,
     restore_modes,
     restore_nested,
+    storage,
     verifier_repo,
     with_nested,
 )
@@ -56,10 +57,11 @@ def shown(
     Raises:
         StorageError: something cannot be moved, read or written.
     """
-    aside.mkdir()
+    with storage(aside):
+        aside.mkdir()
     modes = make_readable(workspace)
     state = take()
-    nested = nested_aside(workspace, state, aside / "nested")
+    nested = nested_aside(workspace, aside / "nested")
     verifier_repo(workspace, start, state, store, aside / "git")
     yield Shown(state, nested)
     restore_git(workspace, aside / "git")

@@ -84,7 +84,7 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
 
 
 def _ledger(setting: Setting) -> tuple[int, str]:
-    path = setting.directory / "audit.jsonl"
+    path = setting.ledger
     if not path.exists():
         return 0, ""
     try:

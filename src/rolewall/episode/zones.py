@@ -26,7 +26,6 @@ from rolewall.sandbox import (
     open_beneath,
     opened,
     remove_beneath,
-    remove_tree,
     reopen,
     storage,
     take,
@@ -83,7 +82,8 @@ class Zones:
         fresh_repo(self.path("workspace"), self._store)
 
     def take(self, previous: Mapping[str, Manifest] | None = None) -> dict[str, Manifest]:
-        """The state of every zone. ``previous`` saves reading what has not changed."""
+        """The state of every zone. ``previous`` saves reading what has not changed: it may
+        hold a zone only where no role could write that since."""
         known = previous or {}
         return {name: take(self.path(name), self._store, known.get(name)) for name in self.owners}
 
@@ -92,7 +92,7 @@ class Zones:
         what could not be copied, as ``left_lines`` says it.
 
         May be called while roles are alive; a file that changes meanwhile is
-        copied in some state.
+        copied in some state. ``previous`` as for ``take``.
         """
         return left_lines(self.copy(take(self.path("workspace"), self._store, previous), into))
 
@@ -147,10 +147,6 @@ class Zones:
         """Remove what the zone holds: it is new for its next writer."""
         if zone in self.owners:
             empty_directory(self.path(zone))
-
-    def remove(self) -> None:
-        """Remove all of the episode's scratch."""
-        remove_tree(self._root)
 
 
 def _seen(policy: Policy, zone: str) -> bool:

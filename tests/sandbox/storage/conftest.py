@@ -16,6 +16,15 @@ USER = 64101
 Run = Callable[[Callable[[Path], None]], None]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_left(tmp_path: Path) -> Iterator[None]:
+    """What is too deep for a path is too deep for pytest, which keeps the last directories."""
+    yield
+    for path in tmp_path.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            remove_tree(path)
+
+
 @pytest.fixture
 def zone(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "zone"

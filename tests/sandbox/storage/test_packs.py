@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from rolewall.sandbox.batch import batch
 from rolewall.sandbox.blobs import BlobStore
 from rolewall.sandbox.objects import object_id
 
+FAN = 8 + 256 * 4  # bytes of an index before its names
 MANY = [b"content %d\n" % number * (number % 7) for number in range(2000)]
 
 
@@ -69,7 +72,7 @@ def test_what_is_there_is_not_kept_again(store: BlobStore) -> None:
 def test_a_full_pack_is_followed_by_another(
     store: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "_PACK_OBJECTS", 700)
+    monkeypatch.setattr(batch_module, "PACK_OBJECTS", 700)
     oids = keep(store, MANY)
     assert len(packs(store)) == 4
     assert all(store.get(oid) == data for oid, data in zip(oids, MANY, strict=True))
@@ -128,23 +131,72 @@ def _reads(store: BlobStore, oid: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("what", ["fifo", "link", "junk", "empty", "short"])
+@pytest.mark.parametrize(
+    "what", ["fifo", "link", "junk", "empty", "short", "sparse", "falling", "huge"]
+)
 def test_an_index_that_is_none_is_passed_over(store: BlobStore, what: str) -> None:
     oids = keep(store, MANY)
     index, pack = packs(store)
-    planted = index.with_name("pack-" + "0" * 40 + ".idx")
+    planted = index.with_name("pack-" + "f" * 40 + ".idx")
     if what == "fifo":
         os.mkfifo(planted)
     elif what == "link":
         planted.symlink_to(index)
     else:
         whole = index.read_bytes()
-        planted.write_bytes({"junk": os.urandom(5000), "empty": b"", "short": whole[:-9]}[what])
+        # One name more than there are, which lies where the checksums do.
+        count, first = struct.unpack_from(">L", whole, FAN - 4)[0], bytes.fromhex(oids[5])[0]
+        fan = struct.pack(">256L", *[count] * first, *[count + 1] * (255 - first), count)
+        names, more = whole[FAN : FAN + 20 * count], whole[FAN + 20 * count + 20 :]
+        made = {
+            "junk": os.urandom(5000),
+            "empty": b"",
+            "short": whole[:-9],
+            "falling": whole[:8] + fan + names + bytes.fromhex(oids[5]) + more,
+        }
+        planted.write_bytes(made.get(what, whole))
+        if what in ("sparse", "huge"):
+            # No index of 1 GiB is ever made here, and one of 8 TiB fits into no memory.
+            os.truncate(planted, (1 << 30) + 40 if what == "sparse" else 1 << 43)
     opened = BlobStore(store.path)
     assert opened.get(oids[5]) == MANY[5]
     pack.unlink()
     with pytest.raises(StorageError):
         opened.get(oids[5])
+
+
+def test_an_object_that_seems_to_be_as_long_as_a_sparse_pack_is_not_read(store: BlobStore) -> None:
+    oids = keep(store, MANY)
+    index, pack = packs(store)
+    index.chmod(0o644)
+    pack.chmod(0o644)
+    data = bytearray(index.read_bytes())
+    count = struct.unpack_from(">L", data, FAN - 4)[0]
+    # One object that lasts for half a GiB: what lies between it and the next.
+    offsets = [*range(12, 11 + count), 1 << 29]
+    struct.pack_into(f">{count}L", data, FAN + count * 24, *offsets)
+    index.write_bytes(data)
+    os.truncate(pack, 1 << 30)
+    opened = BlobStore(store.path)
+    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # An empty one needs no more than its head.
+    assert not any(_reads(opened, oid) for oid, data in zip(oids, MANY, strict=True) if data)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - usage < 1 << 17
+    index.chmod(0o444)
+
+
+def test_a_pack_that_could_not_be_opened_once_is_opened_later(store: BlobStore) -> None:
+    """A link stands for whatever the system refuses, as where no descriptor is left."""
+    oids = keep(store, MANY)
+    index, _ = packs(store)
+    aside = index.with_name("aside")
+    index.rename(aside)
+    index.symlink_to(aside)
+    opened = BlobStore(store.path)
+    assert not _reads(opened, oids[5])
+    index.unlink()
+    aside.rename(index)
+    assert _reads(opened, oids[5])
 
 
 def test_several_threads_keep_the_same_at_once(store: BlobStore) -> None:

@@ -4,12 +4,14 @@ import os
 import socket
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rolewall.errors import InputError, StorageError
 from rolewall.sandbox.blobs import BlobStore
+from rolewall.sandbox.manifest import Manifest
 from rolewall.sandbox.snapshot import ManifestLimits, take
 from rolewall.sandbox.staging import copy_tree, export
 
@@ -109,7 +111,78 @@ def test_an_export_is_exact(zone: Path, dest: Path, store: BlobStore) -> None:
     assert copied.content_digest == manifest.content_digest
     times = {e.path: e.mtime_ns for e in manifest.entries}
     assert {e.path: e.mtime_ns for e in copied.entries} == times
-    assert (dest / "again").stat().st_nlink == 1
+    assert (dest / "again").samefile(dest / "d" / "f")
+    assert not (dest / "again").samefile(zone / "again")
+
+
+def blocks(top: Path) -> int:
+    """Blocks of 512 bytes that a tree takes, each file once."""
+    found = {s.st_ino: s.st_blocks for s in map(Path.lstat, top.rglob("*"))}
+    return sum(found.values())
+
+
+def test_a_copy_takes_no_more_room_than_its_zone(zone: Path, dest: Path, store: BlobStore) -> None:
+    size = 24 * 1024 * 1024
+    with open(zone / "many", "wb") as file:
+        file.truncate(size)
+    with open(zone / "some", "wb") as file:
+        for offset, data in ((0, b"a"), (4095, b"bb"), (1 << 20, b"c" * 9000), (size - 1, b"\0")):
+            file.seek(offset)
+            file.write(data)
+    (zone / "real").write_bytes(os.urandom(1 << 20))
+    for number in range(100):
+        os.link(zone / "many", zone / f"many{number}")
+        os.link(zone / "real", zone / f"real{number}")
+    manifest = take(zone, store)
+    assert export(manifest, store, dest) == []
+    assert take(dest).content_digest == manifest.content_digest
+    assert (dest / "some").read_bytes() == (zone / "some").read_bytes()
+    assert {(dest / f"{kind}9").stat().st_nlink for kind in ("many", "real")} == {101}
+    assert blocks(dest) <= blocks(zone)
+
+
+def test_hard_links_are_kept_where_that_is_asked_for(zone: Path, dest: Path) -> None:
+    (zone / "d").mkdir()
+    (zone / "d" / "f").write_bytes(os.urandom(1 << 20))
+    (zone / "d" / "f").chmod(0o700)
+    for number in range(50):
+        os.link(zone / "d" / "f", zone / f"{number}")
+    assert copy_tree(zone, dest, hard_links=True) == []
+    assert blocks(dest) <= blocks(zone)
+    for name in ("0", "49", "d/f"):
+        assert (dest / name).samefile(dest / "0") and not (dest / name).samefile(zone / "0")
+    assert (dest / "49").read_bytes() == (zone / "49").read_bytes()
+
+
+def test_zeros_that_were_written_out_are_holes_in_the_copy(
+    zone: Path, dest: Path, store: BlobStore
+) -> None:
+    data = bytes(5_000_000) + b"x" * 10_001 + bytes(3_000_001)
+    (zone / "f").write_bytes(data)
+    (zone / "zero").write_bytes(bytes(777))
+    export(take(zone, store), store, dest)
+    assert (dest / "f").read_bytes() == data and (dest / "zero").read_bytes() == bytes(777)
+    assert blocks(dest) <= 64
+
+
+def test_a_further_name_does_not_need_the_first(zone: Path, dest: Path, store: BlobStore) -> None:
+    (zone / ".git").mkdir()
+    (zone / ".git" / "first").write_text("x")
+    for name in ("a", "b"):
+        os.link(zone / ".git" / "first", zone / name)
+    export(take(zone, store), store, dest)
+    assert sorted(os.listdir(dest)) == ["a", "b"] and (dest / "a").samefile(dest / "b")
+    assert (dest / "b").read_text() == "x"
+
+
+def test_names_seen_in_two_states_stay_two_files(zone: Path, dest: Path, store: BlobStore) -> None:
+    (zone / "a").write_text("x")
+    os.link(zone / "a", zone / "b")
+    entries = take(zone, store).entries
+    entries = tuple(replace(e, mode=0o600) if e.path == b"b" else e for e in entries)
+    export(Manifest(entries), store, dest)
+    assert not (dest / "a").samefile(dest / "b")
+    assert stat.S_IMODE((dest / "b").stat().st_mode) == 0o600
 
 
 def test_an_export_says_what_it_leaves_out(zone: Path, dest: Path, store: BlobStore) -> None:

@@ -6,7 +6,7 @@ from rolewall.errors import TapError
 from rolewall.sandbox.tap import syscalls
 from rolewall.sandbox.tap.bpf import ALLOW, NOTIFY, build_deny_filter, build_filter, run_filter
 from rolewall.sandbox.tap.flags import flag_names, open_effect
-from rolewall.sandbox.tap.syscalls import ARCHES, TABLE, ArgTest, by_number
+from rolewall.sandbox.tap.syscalls import ARCHES, FILE_IOCTLS, SWAPS, TABLE, ArgTest, by_number
 
 ERRNO_ENOSYS = 0x00050000 | 38
 O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 0, 1, 2, 0o100, 0o1000
@@ -104,6 +104,26 @@ def test_ioctl_and_socket(arch: str) -> None:
     assert {act(arch, "socket", family) for family in (1, 2, 10, 16)} == {ALLOW}
     assert {act(arch, "socket", family) for family in (15, 17, 38, 40, 44)} == {NOTIFY}
     assert (act(arch, "socketpair", 1), act(arch, "socketpair", 30)) == (ALLOW, NOTIFY)
+
+
+def test_exchanging_the_blocks_of_files_is_refused_with_and_without_a_tap(arch: str) -> None:
+    high = 0xDEADBEEF << 32
+    (row,) = (row for row in TABLE if row.name == "ioctl")
+    assert {0xC028660F, 0xC0C0586D, 0x40285881, 0x40585883} <= SWAPS.keys()
+    for request in SWAPS:
+        for args in ((3, request), (3, high | request)):
+            assert act(arch, "ioctl", *args) == NOTIFY
+            assert deny(arch, "ioctl", *args) == 0x00050001
+            assert row.refuses(args)
+        (name,) = flag_names("ioctl", request, ARCHES[arch])
+        assert name.split("_")[1] == "IOC"
+    for request in FILE_IOCTLS:
+        assert act(arch, "ioctl", 3, request) == NOTIFY
+        assert deny(arch, "ioctl", 3, request) == ALLOW
+        assert not row.refuses((3, request))
+    # FS_IOC_GETFLAGS, and a number of SWAPS in the place of other arguments.
+    for args in ((3, 0x80086601), (0xC028660F, 0x5401, 0xC028660F)):
+        assert act(arch, "ioctl", *args) == deny(arch, "ioctl", *args) == ALLOW
 
 
 def test_foreign_calls_are_seen() -> None:

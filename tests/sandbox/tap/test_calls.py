@@ -101,6 +101,56 @@ def test_threads_do_not_part_with_their_process(open_box: Open) -> None:
     ]  # fmt: skip
 
 
+MOVE = """
+import fcntl, os, struct
+for name in ("mine", "yours"):
+    with open(f"/workspace/{name}", "wb") as file:
+        file.write(name.encode() * 4096)
+        os.fsync(file.fileno())
+mine, yours = (os.open(f"/workspace/{name}", os.O_RDWR) for name in ("mine", "yours"))
+def ask(request, asked):
+    try:
+        fcntl.ioctl(mine, request, asked)
+        return "ok"
+    except OSError as error:
+        return os.strerror(error.errno)
+print(ask(0xC028660F, bytearray(struct.pack("IIQQQQ", 0, yours, 0, 0, 1, 0))))
+print(ask(0x40285881, struct.pack("iIQQQQ", yours, 0, 0, 0, 4096, 0)))
+print(open("/workspace/yours", "rb").read(5))
+"""
+
+
+def test_blocks_of_files_are_not_exchanged(open_box: Open) -> None:
+    box = open_box(writable=True)
+    refused = "Operation not permitted\n" * 2
+    assert box.python(MOVE) == (0, f"{refused}b'yours'\n")
+    found = [a for a in box.attempts() if a.syscall == "ioctl"]
+    assert [a.flags for a in found] == [("EXT4_IOC_MOVE_EXT",), ("XFS_IOC_EXCHANGE_RANGE",)]
+    assert {(a.kind, a.outcome) for a in found} == {(Kind.PRIVILEGED, Outcome.DENIED)}
+
+
+ATTRIBUTE = """
+import fcntl, os
+file, flags, done = os.open("/workspace/app.py", os.O_RDONLY), bytearray(8), "ok"
+try:
+    fcntl.ioctl(file, 0x80086601, flags)
+    fcntl.ioctl(file, 0x40086602, flags)
+except OSError as error:
+    done = os.strerror(error.errno)
+print(done)
+"""
+
+
+def test_and_attributes_are_still_set(open_box: Open) -> None:
+    box = open_box(writable=True)
+    status, output = box.python(ATTRIBUTE)
+    if "not supported" in output or "Inappropriate" in output:
+        pytest.skip("this file system has no attributes")
+    assert (status, output) == (0, "ok\n")
+    found = [(a.flags, a.outcome) for a in box.attempts() if a.syscall == "ioctl"]
+    assert found == [(("FS_IOC_SETFLAGS",), Outcome.ALLOWED)]
+
+
 def test_clone3_is_absent_and_threads_work(open_box: Open) -> None:
     box = open_box()
     assert box.python(PRELUDE + "print(call(435, b' ' * 88, 88), end='')") == (0, "ENOSYS")
