@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rolewall._files import open_regular
+from rolewall.audit import read_sealed
 from rolewall.errors import RecordError
 from rolewall.record import PhaseRecord
-from rolewall.seals import read_sealed
 from rolewall.tally import FAILURES
 
 __all__ = ["Aftermath", "read_aftermath"]
 
 LINES = 5
 TAIL = 1 << 20
+HINT = "`rolewall audit` says more"
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,23 @@ class Aftermath:
 
 def read_aftermath(directory: Path, phase: PhaseRecord) -> Aftermath:
     """From the directory of the phase's episode. What cannot be read is left out, or
-    said among the problems."""
-    name = f"{phase.index:02}-{phase.role}"
+    said among the problems. Raises RecordError where a transcript is not the recorded one."""
+    name = phase.name
     stderr: tuple[str, ...] = ()
     if phase.outcome in FAILURES:
-        text = _stderr(directory / "transcripts" / name)
+        text = _stderr(directory / "transcripts" / name, phase)
         stderr = tuple(text.rstrip().splitlines()[-LINES:])
     problems: tuple[str, ...] = ()
     if phase.handoff:
-        problems = tuple(_problems(directory / "handoffs" / f"{name}.json"))
+        problems = tuple(_problems(directory / "handoffs" / f"{name}.json", phase.handoff))
     return Aftermath(stderr, problems)
 
 
-def _stderr(transcript: Path) -> str:
+def _stderr(transcript: Path, phase: PhaseRecord) -> str:
     """Of a command all that it wrote; of a script what its last step wrote that wrote any."""
-    if text := _tail(transcript.with_suffix(".stderr")):
+    if text := _tail(transcript.with_suffix(".stderr"), phase):
         return text
-    for line in reversed(_tail(transcript.with_suffix(".jsonl")).splitlines()):
+    for line in reversed(_tail(transcript.with_suffix(".jsonl"), phase).splitlines()):
         try:
             step = json.loads(line)
             text = str(step["stderr"]["text"])
@@ -58,22 +59,30 @@ def _stderr(transcript: Path) -> str:
     return ""
 
 
-def _problems(path: Path) -> Iterator[str]:
+def _problems(path: Path, recorded: str) -> Iterator[str]:
     try:
-        yield from read_sealed(path).handoff.problems
+        sealed = read_sealed(path)
+        if recorded in sealed.digests:
+            yield from sealed.handoff.problems
+        else:
+            yield "the handoff is not the one that the record has"
     except RecordError as error:
         yield f"the handoff cannot be read: {error.message}"
 
 
-def _tail(path: Path) -> str:
-    """The end of a regular file; empty where there is none."""
+def _tail(path: Path, phase: PhaseRecord) -> str:
+    """The end of a regular file that the record has; empty where there is none."""
+    recorded = phase.transcript_sha256.get(path.name)
+    if recorded is None:
+        return ""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(open_regular(path), "rb") as stream:
+            digest, end = hashlib.sha256(), b""
+            while block := stream.read(TAIL):
+                digest.update(block)
+                end = (end + block)[-TAIL:]
     except OSError:
         return ""
-    with open(file, "rb") as stream:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
-            return ""
-        stream.seek(max(0, found.st_size - TAIL))
-        return stream.read(TAIL).decode("utf-8", "replace")
+    if digest.hexdigest() != recorded:
+        raise RecordError("changed since it was recorded", place=str(path), hint=HINT)
+    return end.decode("utf-8", "replace")

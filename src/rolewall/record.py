@@ -25,6 +25,7 @@ __all__ = [
     "Seed",
     "Verdict",
     "VerdictRecord",
+    "phase_name",
     "sum_up",
 ]
 
@@ -35,6 +36,9 @@ Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 64)]
 # Seconds since the epoch; the last that every reader can show lies beyond the year 5000.
 Moment = Annotated[float, Field(ge=0, le=1e11)]
 NAMED = 5
+# What the seal of an episode says of it, beside its files.
+SUMMARY = ("key", "task", "team", "condition", "trial", "seed", "backend", "image", "status",
+           "verdict", "grade", "isolated", "trust", "digests")  # fmt: skip
 LISTED, LISTED_CHARACTERS = 2000, 256 << 10  # changes of one phase, and their paths together
 
 
@@ -132,6 +136,11 @@ def _rank(change: Change) -> tuple[bool, bool, str, str]:
     return change.attributed, not change.cross_role, change.zone, change.path
 
 
+def phase_name(index: int, role: str) -> str:
+    """What the names of a phase's files begin with."""
+    return f"{index:02}-{role}"
+
+
 class PhaseRecord(_Strict):
     """One turn of a role. ``changes`` are the first of those that ``changed`` counts;
     ``changes_omitted`` is how many more there were."""
@@ -154,6 +163,10 @@ class PhaseRecord(_Strict):
     handoff: str | None = None  # sha256 of the sealed handoff
     transcript: str | None = None  # path below the episode's directory
     transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
+
+    @property
+    def name(self) -> str:
+        return phase_name(self.index, self.role)
 
 
 class GradeRecord(_Strict):
@@ -223,6 +236,11 @@ class EpisodeRecord(_Strict):
     ledger_lines: Count = 0
     error: ErrorRecord | None = None
     digests: dict[str, str] = Field(default_factory=dict)  # task, team, code
+
+    def summary(self) -> dict[str, Any]:
+        """What the episode's seal says of it."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in SUMMARY}
+        return said | {"ledger": {"head": self.ledger_head, "lines": self.ledger_lines}}
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> EpisodeRecord:

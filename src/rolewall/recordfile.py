@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rolewall._files import load_json
 from rolewall._validate import describe_validation_error
+from rolewall.attest import RunSeals
 from rolewall.errors import RecordError
 from rolewall.record import EpisodeRecord, ErrorRecord
 from rolewall.storage import read_capped, write_atomic
@@ -18,20 +20,12 @@ from rolewall.storage import read_capped, write_atomic
 __all__ = ["RECORD_CAP", "parse", "read_episode", "write_record"]
 
 RECORD_CAP = 64 << 20
-OLDER = "an older rolewall wrote it; the one that did can read it"
 M = TypeVar("M", bound=BaseModel)
 
 
-class Seals(Protocol):
-    """Who seals an episode."""
-
-    def sealing(
-        self, directory: Path, record: EpisodeRecord, data: bytes
-    ) -> AbstractContextManager[None]:
-        """Around the moment in which ``data``, the record's bytes, is put in place."""
-
-
-def write_record(episode: Path, record: EpisodeRecord, seals: Seals | None = None) -> EpisodeRecord:
+def write_record(
+    episode: Path, record: EpisodeRecord, seals: RunSeals | None = None
+) -> EpisodeRecord:
     """Write ``episode.json`` and return what was written; the episode counts from then on.
 
     A record that no reader would take, as roles can leave too much to list, is written
@@ -40,7 +34,7 @@ def write_record(episode: Path, record: EpisodeRecord, seals: Seals | None = Non
     """
     path = episode / "episode.json"
     written, data = _readable(record, path)
-    with seals.sealing(episode, written, data) if seals else nullcontext():
+    with seals.sealing(episode, written.summary(), data) if seals else nullcontext():
         write_atomic(path, data)
     return written
 
@@ -100,12 +94,14 @@ def _bare(record: EpisodeRecord, why: str) -> EpisodeRecord:
     )
 
 
-def read_episode(directory: Path) -> EpisodeRecord | None:
-    """The record of one episode's directory; ``None`` when it has none yet."""
+def read_episode(directory: Path) -> tuple[EpisodeRecord, str] | None:
+    """The record of one episode's directory and the SHA-256 of its bytes; ``None`` when it
+    has none yet."""
     path = directory / "episode.json"
     if not os.path.lexists(path):
         return None
-    record = parse(EpisodeRecord, read_capped(path, RECORD_CAP), str(path))
+    data = read_capped(path, RECORD_CAP)
+    record = parse(EpisodeRecord, data, str(path))
     if record.key != directory.name:
         raise RecordError(
             "the record is not of this directory",
@@ -113,7 +109,7 @@ def read_episode(directory: Path) -> EpisodeRecord | None:
             got=record.key,
             expected=directory.name,
         )
-    return record
+    return record, hashlib.sha256(data).hexdigest()
 
 
 def parse(model: type[M], data: bytes, place: str) -> M:
@@ -122,13 +118,7 @@ def parse(model: type[M], data: bytes, place: str) -> M:
         raise RecordError("not a record", place=place, expected="a JSON object")
     version = model.model_fields["schema_version"].default
     if (found := raw.get("schema_version", "none")) != version or isinstance(found, bool):
-        raise RecordError(
-            "unknown schema version",
-            place=place,
-            got=found,
-            expected=version,
-            hint=OLDER if found in range(1, version) else None,
-        )
+        raise RecordError("unknown schema version", place=place, got=found, expected=version)
     try:
         # From JSON, since strict mode takes an array for a tuple only there.
         return model.model_validate_json(data, strict=True)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 
 from rolewall._validate import shorten
-from rolewall.attest import RunSeals, Signs
+from rolewall.attest import KeySigner, RunSeals
 from rolewall.code import code_version
 from rolewall.episode import Setting, run_episode
-from rolewall.errors import InputError
+from rolewall.errors import BackendUnavailable, InfrastructureError, InputError
 from rolewall.interruption import Interruption
+from rolewall.layout import hold_layout, locked
 from rolewall.plan import Episode, Plan
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
-from rolewall.sandbox import BlobStore, close_left, interrupt_all, remove_tree, storage
+from rolewall.sandbox import (
+    Backend,
+    BlobStore,
+    close_left,
+    interrupt_all,
+    remove_tree,
+    storage,
+)
 from rolewall.storage import is_partial
 from rolewall.watching import Supervisors
 
@@ -38,7 +43,8 @@ def run_plan(
     jobs: int = 1,
     progress: Progress | None = None,
     accepted: Callable[[int], None] | None = None,
-    signer: Signs | None = None,
+    warn: Callable[[str], None] | None = None,
+    signer: KeySigner | None = None,
 ) -> Run:
     """Run what of ``plan`` has no record yet in ``directory``, and return the whole run.
 
@@ -48,6 +54,7 @@ def run_plan(
     Args:
         progress: called after each episode.
         accepted: called before the first one, with the number of those that are there already.
+        warn: called with what is no reason not to run.
         signer: signs what is sealed; without one nothing is signed.
 
     Raises:
@@ -57,15 +64,15 @@ def run_plan(
     """
     directory = directory.absolute()
     interruption = Interruption()
-    with interruption.heeded(), _locked(directory):
+    with interruption.heeded(), locked(directory):
         _claim(plan, directory)
         try:
-            with RunSeals(directory, read_info(directory), signer) as seals:
+            with RunSeals(directory, read_info(directory).summary(), signer) as seals:
                 todo = _prepare(plan, directory, seals)
                 if accepted:
                     accepted(len(plan.episodes) - len(todo))
                 with interruption.abrupt():
-                    plan.backend.clean()
+                    _clean(plan.backend, warn)
                 with seals.closing():
                     if todo:
                         with Supervisors() as supervisors:
@@ -73,36 +80,20 @@ def run_plan(
                                 plan, directory, seals, supervisors, interruption, progress
                             )
                             pool.run(todo, jobs)
+                    # A run that is complete and sealed holds nothing else.
+                    remove_tree(directory / "scratch")
         finally:
-            close_left()
-            # However it ends: it holds copies of work and of hidden tests.
-            remove_tree(directory / "scratch")
+            if not interruption.broken_off:
+                close_left()
+                # However it ends: it holds copies of work and of hidden tests.
+                remove_tree(directory / "scratch")
         interruption.check()
         return open_run(directory)
 
 
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    for path in (directory, *directory.parents):
-        if os.path.exists(path) and not os.path.isdir(path):
-            raise InputError("not a directory", place=str(path), hint="give another -o")
-    with storage(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        lock = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                "another rolewall is running here", place=str(directory), hint="give another -o"
-            ) from None
-        yield
-    finally:
-        os.close(lock)
-
-
 def _claim(plan: Plan, directory: Path) -> None:
     """Make the directory this plan's run, or refuse it untouched."""
+    hold_layout(directory)
     if (directory / "run.json").exists():
         _same(plan, directory)
     elif not all(path.name == ".lock" or is_partial(path) for path in directory.iterdir()):
@@ -119,14 +110,25 @@ def _prepare(plan: Plan, directory: Path, seals: RunSeals) -> list[Episode]:
     for name in ("episodes", "scratch"):
         (directory / name).mkdir(mode=0o755, exist_ok=True)
     (directory / "scratch").chmod(0o700)
-    run = open_run(directory)
-    seals.hold([*(record.key for record in run.records), *run.stale])
+    run = open_run(directory, sealed=False)
+    seals.hold(run.digests)
     done = {record.key for record in run.records if not _again(record)}
     todo = [episode for episode in plan.episodes if episode.key not in done]
     for episode in todo:
         seals.discard(episode.key)
         remove_tree(directory / "episodes" / episode.key)
     return todo
+
+
+def _clean(backend: Backend, warn: Callable[[str], None] | None) -> None:
+    """Remove what dead harnesses left. What of it is stuck stands in nobody's way."""
+    try:
+        backend.clean()
+    except BackendUnavailable:
+        raise
+    except InfrastructureError as error:
+        if warn:
+            warn(f"not all that dead harnesses left is removed: {error}")
 
 
 def _same(plan: Plan, directory: Path) -> None:
@@ -185,7 +187,8 @@ class _Pool:
         self._store.sweep()
 
     def run(self, todo: list[Episode], jobs: int) -> None:
-        with ThreadPoolExecutor(jobs, "episode") as pool:
+        pool = ThreadPoolExecutor(jobs, "episode")
+        try:
             futures = {pool.submit(self._one, episode): episode for episode in todo}
             try:
                 self._collect(futures)
@@ -195,6 +198,9 @@ class _Pool:
                     future.cancel()
                 self._end(set(futures))
                 raise
+        finally:
+            pool.shutdown(wait=not self._interruption.broken_off)
+        self._store.sweep()  # what a full disk left
 
     def _collect(self, futures: dict[Future[EpisodeRecord], Episode]) -> None:
         """Wait for all. What is over is forgotten: its record is on disk."""
@@ -210,7 +216,7 @@ class _Pool:
         """End the boxes until no episode runs: one may have just been opening one."""
         while True:
             interrupt_all()
-            if not wait(futures, POLL_SECONDS).not_done:
+            if self._interruption.broken_off or not wait(futures, POLL_SECONDS).not_done:
                 return
 
     def _one(self, episode: Episode) -> EpisodeRecord:
@@ -228,7 +234,7 @@ class _Pool:
                 seed=episode.seed,
                 image=episode.image,
                 backend=self._plan.backend,
-                supervisor=self._supervisors.one(),
+                supervise=self._supervisors.one,
                 store=self._store,
                 directory=directory,
                 scratch=self._directory / "scratch" / episode.key,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rolewall.attest import LOG, SEAL, digest_of_file, hold_records, read_log
+from rolewall.attest import LOG, SEAL, digest_of_file, hold_records, hold_run, read_log
 from rolewall.errors import RecordError
 from rolewall.policies import Observe
 from rolewall.record import EpisodeRecord, Seed
@@ -28,12 +28,14 @@ __all__ = [
     "open_run",
     "read_episode",
     "read_info",
+    "read_run_json",
     "repeats",
     "write_atomic",
     "write_record",
     "write_run_info",
 ]
 
+HINT = "`rolewall audit` says more"
 RECORDS_CAP = 1 << 30
 MOST = 1 << 31  # episodes of a run
 
@@ -49,13 +51,12 @@ class RunInfo(BaseModel):
     """What a run was asked to do, and where.
 
     ``planned`` is the number of episodes of this run (of this shard, if it was
-    sharded). ``keys``, when given, names each of them; records of other keys,
-    left by another version of the code or of a task, are then no part of the run.
+    sharded). ``keys``, when given, names each of them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[1] = 1
     created: float
     rolewall: str
     python: str
@@ -86,6 +87,14 @@ class RunInfo(BaseModel):
             raise ValueError(f"{self.planned} episodes planned of a grid of {grid}")
         return self
 
+    def summary(self) -> dict[str, Any]:
+        """What the run's seal says of it."""
+        return {
+            "team": self.team,
+            "conditions": list(self.conditions),
+            "planned": self.planned,
+        }
+
     def planned_for(self, condition: str) -> int | None:
         """Episodes planned under one condition; ``None`` where a shard leaves that open."""
         if condition not in self.conditions:
@@ -98,15 +107,15 @@ class RunInfo(BaseModel):
 class Run:
     """An opened run: its description and its finished episodes.
 
-    ``unfinished`` names episode directories without a record, ``stale`` those
-    whose record is no part of the plan.
+    ``unfinished`` names episode directories without a record. ``digests`` are of the
+    records as they were read: key → SHA-256.
     """
 
     path: Path
     info: RunInfo
     records: tuple[EpisodeRecord, ...]
     unfinished: tuple[str, ...] = ()
-    stale: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def episode_dir(self, record: EpisodeRecord) -> Path:
         return self.path / "episodes" / record.key
@@ -142,7 +151,7 @@ def episode_key(
     backend: str,
     image: str,
     code: str,
-    observe: Observe = "changes",
+    observe: Observe,
 ) -> str:
     """The name of an episode's directory: equal exactly for equal work."""
     parts = {
@@ -154,9 +163,8 @@ def episode_key(
         "backend": backend,
         "image": image,
         "code": code,
+        "observe": observe,
     }
-    if observe != "changes":
-        parts["observe"] = observe
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 
@@ -164,25 +172,30 @@ def write_run_info(run: Path, info: RunInfo) -> None:
     write_atomic(run / "run.json", info.model_dump_json(indent=1).encode() + b"\n")
 
 
-def open_run(path: Path) -> Run:
-    """Read a run directory. Raises RecordError when it is none or is damaged."""
+def open_run(path: Path, *, sealed: bool = True) -> Run:
+    """Read a run directory. Raises RecordError when it is none, is damaged, or was altered
+    since it was sealed; without ``sealed`` the run's own seal is not asked, as by who goes
+    on with it and seals it anew."""
     if not os.path.exists(path):
         raise RecordError("does not exist", place=str(path), expected="a run directory")
     if not os.path.isdir(path):
         raise RecordError("not a run directory", place=str(path), expected="a directory")
-    info = read_info(path)
+    info, digest = read_run_json(path)
     records: list[EpisodeRecord] = []
     unfinished: list[str] = []
-    stale: list[str] = []
+    digests: dict[str, str] = {}
     for name in episode_names(path):
-        record = read_episode(path / "episodes" / name)
-        if record is None:
+        read = read_episode(path / "episodes" / name)
+        if read is None:
             unfinished.append(name)
-        elif info.keys and record.key not in info.keys:
-            stale.append(name)
-        else:
-            records.append(record)
-    _hold(path, [*(record.key for record in records), *stale])
+            continue
+        record, digests[name] = read
+        if info.keys and record.key not in info.keys:
+            raise RecordError(
+                "not of this run's plan", place=str(path / "episodes" / name), hint=HINT
+            )
+        records.append(record)
+    _hold(path, info.summary() if sealed else None, digest, digests)
     _refuse_repeats(records, path)
     if len(records) > info.planned:
         raise RecordError(
@@ -192,7 +205,7 @@ def open_run(path: Path) -> Run:
             expected=f"at most {info.planned}",
         )
     records.sort(key=lambda r: (r.task, r.condition, r.trial))
-    return Run(path, info, tuple(records), tuple(unfinished), tuple(stale))
+    return Run(path, info, tuple(records), tuple(unfinished), digests)
 
 
 def load_records(path: Path) -> tuple[EpisodeRecord, ...]:
@@ -207,6 +220,11 @@ def load_records(path: Path) -> tuple[EpisodeRecord, ...]:
 
 def read_info(path: Path) -> RunInfo:
     """``run.json`` of a run directory. Raises RecordError."""
+    return read_run_json(path)[0]
+
+
+def read_run_json(path: Path) -> tuple[RunInfo, str]:
+    """As ``read_info``, with the SHA-256 of the bytes that were read."""
     path = path / "run.json"
     if not os.path.lexists(path):
         raise RecordError(
@@ -214,7 +232,8 @@ def read_info(path: Path) -> RunInfo:
             place=str(path.parent),
             hint="`rolewall run … -o DIR` makes one",
         )
-    return parse(RunInfo, read_capped(path, RECORD_CAP), str(path))
+    data = read_capped(path, RECORD_CAP)
+    return parse(RunInfo, data, str(path)), hashlib.sha256(data).hexdigest()
 
 
 def episode_names(path: Path) -> Iterator[str]:
@@ -249,10 +268,15 @@ def repeats(records: Iterable[EpisodeRecord]) -> Iterator[str]:
             seen.setdefault(mark, f"{name} ({record.key})")
 
 
-def _hold(path: Path, keys: Sequence[str]) -> None:
+def _hold(
+    path: Path, summary: Mapping[str, Any] | None, digest: str, records: Mapping[str, str]
+) -> None:
     """Hold records to what was sealed; a run that was killed at its start may have no log."""
-    if keys or os.path.lexists(path / LOG):
-        hold_records(path, read_log(path / LOG), keys)
+    if records or any(os.path.lexists(path / name) for name in (LOG, SEAL)):
+        log = read_log(path / LOG)
+        if summary is not None:
+            hold_run(path, log, summary, digest)
+        hold_records(path, log, records)
 
 
 def _refuse_repeats(records: Iterable[EpisodeRecord], place: Path) -> None:

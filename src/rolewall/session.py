@@ -81,6 +81,7 @@ def run_asked(asked: Asked) -> Run:
             jobs=asked.jobs,
             progress=progress,
             accepted=lambda there: _announce(plan, out, there),
+            warn=lambda what: say([f"warning: {what}"], sys.stderr),
             signer=signer,
         )
     say([f"run {out}: seal sha256:{run.seal}"], sys.stderr)

@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from rolewall._files import open_regular
 from rolewall.errors import RecordError, StorageError
 
 __all__ = ["canonical_json", "is_partial", "read_capped", "write_atomic"]
@@ -60,9 +61,7 @@ def _sync_directory(path: Path) -> None:
 def read_capped(path: Path, cap: int) -> bytes:
     """The bytes of a regular file, through no link. Raises RecordError."""
     try:
-        # Without O_NONBLOCK a FIFO in place of a record would hang the reader.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             data = file.read(cap + 1)
     except OSError as error:
         raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from error

@@ -97,12 +97,15 @@ def _names(record: EpisodeRecord) -> tuple[str, str, str]:
 
 
 def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
-    """The timeline of a record, with the attempts in its ledger."""
+    """The timeline of a record, with the attempts in its ledger.
+
+    Raises RecordError where the ledger or a transcript is not the one that the record has.
+    """
     path = directory / "audit.jsonl"
     listed: dict[int, list[dict[str, Any]]] = defaultdict(list)
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: Counter[int] = Counter()
-    for attempt in _attempts(path) if os.path.lexists(path) else ():
+    for attempt in _attempts(path, record) if os.path.lexists(path) else ():
         phase = attempt["phase"]
         counts[phase][f"{attempt['kind']} {attempt['outcome']}"] += 1
         if attempt["kind"] in LISTED or attempt["outcome"] == "unknown":
@@ -119,8 +122,8 @@ def read_timeline(directory: Path, record: EpisodeRecord) -> Timeline:
     )
 
 
-def _attempts(path: Path) -> Iterator[dict[str, Any]]:
-    for line in read_ledger(path):
+def _attempts(path: Path, record: EpisodeRecord) -> Iterator[dict[str, Any]]:
+    for line in read_ledger(path, head=record.ledger_head or None, lines=record.ledger_lines):
         if line["type"] == "attempt":
             Attempt.from_line(line, place=f"{path}:{line['seq']}")
             yield line

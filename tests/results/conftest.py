@@ -75,6 +75,7 @@ def make_record(
             backend=fields["backend"],
             image=fields["image"],
             code=fields["digests"].get("code", ""),
+            observe=fields.get("observe", "changes"),
         ),
     )
     _agree(fields)
@@ -116,11 +117,11 @@ def counts(edits: int = 0, landed: bool = False) -> dict[str, int]:
 def seal_anew(run: Path) -> None:
     """Seal a run as it stands, as whoever may write all of it could."""
     (run / LOG).write_bytes(b"")
-    with RunSeals(run, read_info(run)) as seals:
+    with RunSeals(run, read_info(run).summary()) as seals:
         for path in sorted(run.glob("episodes/*/episode.json")):
             data = path.read_bytes()
             record = EpisodeRecord.model_construct(**json.loads(data))
-            with seals.sealing(path.parent, record, data):
+            with seals.sealing(path.parent, record.summary(), data):
                 pass
         seals.close()
 

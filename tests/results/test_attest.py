@@ -22,8 +22,7 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey
 
 from rolewall.attest import KeySigner, read_public_key
-from rolewall.audit import audit_run
-from rolewall.signed import sign_run
+from rolewall.audit import audit_run, sign_run
 
 if TYPE_CHECKING:
     from conftest import Cli, Studio
@@ -196,6 +195,44 @@ def test_a_foreign_key_does_not_pass_and_two_keys_both_must(
     assert cli(*words, "--public-key", key.public).code == 0
     alone = cli(*words)
     assert alone.code == 0 and alone.out.count("which was not given and is not verified") == 3
+
+
+def test_a_run_that_goes_on_is_signed_whole_and_signatures_of_others_stay(
+    cli: Cli, studio: Studio, key: Key, tmp_path: Path
+) -> None:
+    """Begun unsigned and broken off, gone on with under one key, run again under a second."""
+    out, team = tmp_path / "out", studio.team(verifier={"verdict": "approve"})
+    words = ["run", team, "--tasks", studio.task(), "--backend", "bubblewrap", "-o", out]
+    assert cli(*words, "--trials", "2").code == 0
+    seal = out / "seal.json"
+    # As a kill leaves it that came before the run could be sealed as a whole.
+    log = out / "seals.jsonl"
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    seal.unlink()
+    assert cli(*words, "--trials", "2", "--sign", key.private).code == 0
+    mine = cli("audit", out, "--public-key", key.public)
+    assert mine.code == 0 and "3 signatures verified" in mine.out, mine.out
+    first = {path: path.read_bytes() for path in (seal, *envelopes(out))}
+    assert cli(*words, "--trials", "2", "--sign", key.private).code == 0
+    assert {path: path.read_bytes() for path in first} == first
+    other = Key(tmp_path, "other", "ecdsa")
+    assert cli(*words, "--trials", "2", "--sign", other.private).code == 0
+    both = cli("audit", out, "--public-key", key.public, "--public-key", other.public)
+    assert both.code == 0 and "3 signatures verified" in both.out, both.out
+    again = {path: path.read_bytes() for path in envelopes(out)}
+    assert cli(*words, "--trials", "2", "--sign", other.private).code == 0
+    assert {path: path.read_bytes() for path in again} == again
+
+
+def test_what_stands_where_signatures_belong_is_not_overwritten(
+    cli: Cli, run: Path, key: Key
+) -> None:
+    junk = next(run.glob("episodes/*")) / "seal.dsse.json"
+    junk.write_bytes(b"hello")
+    refused = cli("attest", run, "--key", key.private)
+    assert refused.code == 2 and str(junk) in refused.err and envelopes(run) == [junk]
+    junk.unlink()
+    assert cli("attest", run, "--key", key.private).code == 0
 
 
 def test_without_a_key_the_audit_says_what_it_does_not_verify(

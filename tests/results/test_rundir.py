@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
+import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
@@ -22,6 +24,9 @@ from rolewall.rundir import (
     write_record,
 )
 
+if TYPE_CHECKING:
+    from conftest import Cli
+
 
 def test_a_run_is_read_as_it_was_written(builder: Any) -> None:
     builder.add(task="b", verdict="reject", grade="fail")
@@ -29,16 +34,73 @@ def test_a_run_is_read_as_it_was_written(builder: Any) -> None:
     run = open_run(builder.finish())
     assert [r.task for r in run.records] == ["a", "b"]
     assert run.records[0].phases[2].attempts.edit_blocked == 2
-    assert (run.missing, run.unfinished, run.stale) == (0, (), ())
+    assert (run.missing, run.unfinished) == (0, ())
 
 
-def test_unfinished_and_stale_episodes_are_no_records(builder: Any) -> None:
+def test_unfinished_episodes_are_no_records(builder: Any) -> None:
     kept = builder.add(task="a").name
-    stale = builder.add(task="b").name
     (builder.path / "episodes" / "half").mkdir()
-    run = open_run(builder.finish(planned=1, keys=[kept], shard=(1, 2)))
+    run = open_run(builder.finish())
     assert [r.key for r in run.records] == [kept]
-    assert (run.unfinished, run.stale) == (("half",), (stale,))
+    assert run.unfinished == ("half",)
+
+
+def test_an_episode_that_was_not_planned_is_refused(builder: Any) -> None:
+    kept, other = builder.add(task="a").name, builder.add(task="b").name
+    with pytest.raises(RecordError, match=f"{other}: not of this run's plan"):
+        open_run(builder.finish(planned=1, keys=[kept], shard=(1, 2)))
+    shutil.rmtree(builder.path / "episodes" / other)
+    assert open_run(builder.finish(planned=1, keys=[kept], shard=(1, 2))).missing == 0
+
+
+def test_what_was_asked_for_cannot_be_changed_afterwards(cli: Cli, builder: Any) -> None:
+    """A false approval is taken out of the plan, so that a gate would pass."""
+    kept = builder.add(task="a", verdict="approve", grade="pass").name
+    false = builder.add(task="b", verdict="approve", grade="fail").name
+    run = builder.finish(keys=[kept, false])
+    gate = ["gate", run, "--max-false-approval", "0.5"]
+    before, text = cli(*gate), (run / "run.json").read_text()
+    assert before.code == 4, before.err
+    body = json.loads(text)
+    body |= {"keys": [kept], "planned": 1, "tasks": body["tasks"][:1]}
+    (run / "run.json").write_text(json.dumps(body))
+    for command in (gate, ["show", run]):
+        refused = cli(*command)
+        assert refused.code == 2 and str(run) in refused.err, refused.err
+    # And with its evidence, and the log as if it had never been.
+    (run / "run.json").write_text(text)
+    lines = (run / "seals.jsonl").read_bytes().splitlines(keepends=True)
+    episode = json.loads(lines[-2])["episode"]
+    shutil.rmtree(run / "episodes" / episode)
+    (run / "seals.jsonl").write_bytes(b"".join(lines[:-3]))
+    for command in (gate, ["show", run]):
+        refused = cli(*command)
+        assert refused.code == 2 and "not the seal of what run.json" in refused.err, refused.err
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "seals.jsonl", "seal.json", "episode.json", "records"]
+)
+@pytest.mark.parametrize("writer", [True, False])
+def test_a_pipe_in_place_of_a_file_is_refused(
+    cli: Cli, builder: Any, name: str, writer: bool
+) -> None:
+    """Whether or not somebody holds it open for writing and says nothing."""
+    directory = builder.add(task="a")
+    run = builder.finish()
+    path = {"episode.json": directory / name, "records": run.parent / name}.get(name, run / name)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    held = os.open(path, os.O_RDWR | os.O_NONBLOCK) if writer else None
+    try:
+        command = (
+            ["gate", path, "--max-false-approval", "0.5"] if name == "records" else ["show", run]
+        )
+        refused = cli(*command)
+        assert refused.code == 2 and "not a regular file" in refused.err, refused.err
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def test_an_episode_cannot_be_dropped_from_the_plan(builder: Any) -> None:
@@ -50,8 +112,10 @@ def test_an_episode_cannot_be_dropped_from_the_plan(builder: Any) -> None:
     with pytest.raises(RecordError, match="of a grid of 2"):
         open_run(path)
     (path / "run.json").write_text(json.dumps({**info, "planned": 1, "keys": []}))
-    with pytest.raises(RecordError, match="more episodes than were planned"):
+    with pytest.raises(RecordError, match=r"run\.json: changed since the run began"):
         open_run(path)
+    with pytest.raises(RecordError, match="more episodes than were planned"):
+        open_run(builder.finish(planned=1))
 
 
 def test_no_run_is_refused(tmp_path: Path) -> None:
@@ -69,9 +133,9 @@ def test_no_run_is_refused(tmp_path: Path) -> None:
         (b"\x00\xff\xfe junk", "run.json"),
         (b"[]", "expected a JSON object"),
         (b"{}", "unknown schema version"),
-        (b'{"schema_version": 3}', "unknown schema version; got 3"),
-        (b'{"schema_version": 1}', "got 1; expected 2 (an older rolewall wrote it"),
-        (b'{"schema_version": 2}', "run.json"),
+        (b'{"schema_version": 2}', "unknown schema version; got 2; expected 1"),
+        (b'{"schema_version": true}', "unknown schema version; got True"),
+        (b'{"schema_version": 1}', "run.json"),
         (b'{"schema_version": 1, "schema_version": 1}', "duplicate key"),
         (b"[" * 100_000, "nested too deeply"),
     ],
@@ -141,11 +205,13 @@ def test_every_part_of_the_work_is_in_the_key() -> None:
     parts: dict[str, Any] = {
         "task": TaskRef(id="t", digest="d"), "team_digest": "x", "condition": "enforced",
         "trial": 0, "seed": 1, "backend": "docker", "image": "host", "code": "c",
+        "observe": "changes",
     }  # fmt: skip
     changes: list[dict[str, Any]] = [
         {}, {"task": TaskRef(id="t", digest="e")}, {"task": TaskRef(id="u", digest="d")},
         {"team_digest": "y"}, {"condition": "solo"}, {"trial": 1}, {"seed": 2},
         {"backend": "bubblewrap"}, {"image": "other"}, {"code": "d"},
+        {"observe": "reads"},
     ]  # fmt: skip
     keys = {episode_key(**{**parts, **change}) for change in changes}
     assert len(keys) == len(changes)
@@ -210,7 +276,8 @@ def written(record: EpisodeRecord, place: Path) -> EpisodeRecord:
     directory.mkdir(exist_ok=True)
     returned = write_record(directory, record)
     found = read_episode(directory)
-    assert found == returned
+    assert found and found[0] == returned
+    assert found[1] == hashlib.sha256((directory / "episode.json").read_bytes()).hexdigest()
     return returned
 
 

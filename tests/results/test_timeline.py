@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from rolewall.errors import RecordError
+from rolewall.policies import Ledger
 from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
 from rolewall.rundir import open_run
 from rolewall.timeline import SHOWN, find_episode, read_timeline
@@ -124,6 +126,14 @@ def failed(builder: Any, outcome: str = "failed") -> Any:
     return directory
 
 
+def said(directory: Path, name: str, text: str) -> None:
+    """Have a transcript of phase 1, and its record have it."""
+    (directory / "transcripts" / name).write_text(text)
+    record = json.loads((directory / "episode.json").read_text())
+    record["phases"][1]["transcript_sha256"][name] = hashlib.sha256(text.encode()).hexdigest()
+    (directory / "episode.json").write_text(json.dumps(record))
+
+
 def shown(builder: Any, directory: Path) -> str:
     run = open_run(builder.finish())
     return "\n".join(read_timeline(directory, run.records[0]).lines())
@@ -131,9 +141,7 @@ def shown(builder: Any, directory: Path) -> str:
 
 def test_a_phase_that_failed_shows_its_last_words(builder: Any) -> None:
     directory = failed(builder)
-    (directory / "transcripts" / "01-executor.stderr").write_text(
-        "".join(f"line {n}\n" for n in range(9))
-    )
+    said(directory, "01-executor.stderr", "".join(f"line {n}\n" for n in range(9)))
     text = shown(builder, directory)
     assert "  transcript transcripts/01-executor.jsonl\n    stderr: line 4\n" in text
     assert text.count("stderr: ") == 5 and "line 3" not in text
@@ -143,9 +151,7 @@ def test_a_phase_that_failed_shows_its_last_words(builder: Any) -> None:
 def test_a_script_that_failed_shows_what_its_last_step_wrote(builder: Any) -> None:
     directory = failed(builder, "timeout")
     steps = [{"stderr": {"text": "early\n"}}, {"stderr": {"text": "no room\n"}}, {"stderr": {}}]
-    (directory / "transcripts" / "01-executor.jsonl").write_text(
-        "\n".join(map(json.dumps, steps)) + "\nhalf a li"
-    )
+    said(directory, "01-executor.jsonl", "\n".join(map(json.dumps, steps)) + "\nhalf a li")
     text = shown(builder, directory)
     assert "stderr: no room" in text and "early" not in text
 
@@ -153,8 +159,41 @@ def test_a_script_that_failed_shows_what_its_last_step_wrote(builder: Any) -> No
 def test_last_words_are_read_through_no_link(builder: Any, tmp_path: Path) -> None:
     directory = failed(builder)
     (tmp_path / "secret").write_text("a secret\n")
+    said(directory, "01-executor.stderr", "a secret\n")
+    assert "a secret" in shown(builder, directory)
+    (directory / "transcripts" / "01-executor.stderr").unlink()
     (directory / "transcripts" / "01-executor.stderr").symlink_to(tmp_path / "secret")
     assert "a secret" not in shown(builder, directory)
+
+
+@pytest.mark.parametrize("name", ["01-executor.jsonl", "01-executor.stderr"])
+def test_last_words_that_were_put_in_later_are_not_shown(builder: Any, name: str) -> None:
+    directory = failed(builder)
+    said(directory, "01-executor.stderr", "" if name.endswith("jsonl") else "hello\n")
+    path = directory / "transcripts" / name
+    path.write_text(json.dumps({"stderr": {"text": "all is well"}}))
+    with pytest.raises(RecordError, match=f"{name}: changed since it was recorded"):
+        shown(builder, directory)
+
+
+def test_a_ledger_that_was_chained_anew_is_not_told_as_fact(builder: Any) -> None:
+    directory = builder.add(edits=3, landed=True)
+    assert "cross-role" in shown(builder, directory)
+    ledger = directory / "audit.jsonl"
+    kept = [json.loads(line) for line in ledger.read_bytes().splitlines()]
+    ledger.unlink()
+    with Ledger(ledger) as forged:
+        for line in kept[1:]:
+            forged.append({k: v for k, v in line.items() if k not in ("seq", "prev")})
+    with pytest.raises(RecordError, match="not the recorded number of lines"):
+        shown(builder, directory)
+
+
+def test_a_handoff_of_another_phase_is_not_told_as_this_ones(builder: Any) -> None:
+    directory: Path = builder.add()
+    place = directory / "handoffs"
+    (place / "00-planner.json").write_bytes((place / "01-executor.json").read_bytes())
+    assert "problem: the handoff is not the one that the record has" in shown(builder, directory)
 
 
 def test_failed_tests_are_named(builder: Any) -> None:
@@ -170,6 +209,9 @@ def test_problems_of_a_handoff_stand_under_its_seal(builder: Any) -> None:
         author="planner", phase=0, time=1.0, previous=None,
     )  # fmt: skip
     path.write_bytes(sealed_bytes(sealed))
+    record = json.loads((directory / "episode.json").read_text())
+    record["phases"][0]["handoff"] = sealed.seal.sha256
+    (directory / "episode.json").write_text(json.dumps(record))
     text = shown(builder, directory)
     assert "    problem: no handoff was left" in text.splitlines()
     (directory / "handoffs" / "01-executor.json").write_text("{}")

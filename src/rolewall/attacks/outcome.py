@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from rolewall.attacks.payload.attempt import Attempt as Tried
+from rolewall.attacks.payload.attempt import Try
 from rolewall.policies import Attempt, Kind, Outcome, read_ledger
 from rolewall.record import Change, EpisodeRecord
 
@@ -160,12 +160,12 @@ def _reports(transcripts: Path) -> Iterable[dict[str, str]]:
                 yield json.loads(line)
 
 
-def join(attempts: Iterable[Tried], enforced: Side, open_side: Side) -> tuple[Row, ...]:
+def join(attempts: Iterable[Try], enforced: Side, open_side: Side) -> tuple[Row, ...]:
     """One row an attempt: it behind the wall, and its twin where the zone may be written."""
     return tuple(_row(attempt, enforced, open_side) for attempt in attempts)
 
 
-def _row(attempt: Tried, enforced: Side, open_side: Side) -> Row:
+def _row(attempt: Try, enforced: Side, open_side: Side) -> Row:
     absent = {"end": "absent", "error": ""}
     told = enforced.told.get(("attack", attempt.id), absent)
     changed = tuple(enforced.changed.get(attempt.id, ()))
@@ -198,7 +198,7 @@ def _row(attempt: Tried, enforced: Side, open_side: Side) -> Row:
     )
 
 
-def _recorded(attempt: Tried, side: Side) -> bool:
+def _recorded(attempt: Try, side: Side) -> bool:
     """Whether an allowed edit below the attempt's own target stands in the ledger."""
     if attempt.races and side.unattributed.get(attempt.id):
         return True

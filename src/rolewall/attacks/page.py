@@ -30,9 +30,15 @@ rolewall doctor --attack --json > ordinary.json  # as an ordinary user who may u
 python3 -m rolewall.attacks root.json ordinary.json > docs/attacks.md
 ```
 """
+UNSEEN = """\
+Without `observe: reads`, which records what opens to read, too.
+"""
 PLANTED = """\
-What an executor leaves behind for the harness and for later boxes. A cell names where it acted;
-in a check or grade box it may, since those are there to run the work.
+What an executor leaves behind for the harness and for later boxes. A cell names where it acted.
+Beside `host`, or in the verifier's own box, it would have landed. In a check or grade box it may
+act: those are there to run the work, and here the command that runs in them is a careless one,
+which loads whatever lies about. What the graders themselves refuse to load stands in
+[write a grader](write-a-grader.md). The twin is the executor's own careless command.
 """
 
 
@@ -48,7 +54,7 @@ def as_markdown(reports: Sequence[Report]) -> str:
             cells = [outcome(f[row.id]) if row.id in f else "–" for f in found]
             twins = dict.fromkeys(twin(f[row.id]) for f in found if row.id in f)
             lines.append(_line(f"`{row.id}`", row.what, *cells, " / ".join(twins)))
-    lines += ["", "## Unseen, and why", "", *_unseen(rows)]
+    lines += ["", "## Unseen, and why", "", UNSEEN, *_unseen(rows)]
     lines += ["", "## Planted", "", PLANTED, *_plants(reports, names)]
     return "\n".join(lines) + "\n"
 

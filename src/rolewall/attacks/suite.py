@@ -11,7 +11,7 @@ from typing import Any
 
 from rolewall.attacks.outcome import Row, Side, join, read_side
 from rolewall.attacks.payload import load
-from rolewall.attacks.payload.attempt import Attempt
+from rolewall.attacks.payload.attempt import Try
 from rolewall.attacks.planted import PlantedRow, play_planted
 from rolewall.attacks.team import make_tree
 from rolewall.errors import BoxError, RecordError
@@ -42,9 +42,18 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing landed, and nothing went unseen without a reason."""
-        wrong = any(row.problem for row in self.rows) or any(row.landed for row in self.planted)
-        return bool(self.rows) and not self.faults and not wrong
+        """Whether attempts and plants were made, and all is with them as it should be."""
+        wrong = any(row.problem for row in self.rows) or any(row.problem for row in self.planted)
+        return not (self.lacking or self.faults or wrong)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What was not tried at all, without which nothing is shown."""
+        refused = any(row.end == "refused" for row in self.rows)
+        return (
+            *(() if refused else ("no attempt was refused: nothing is shown",)),
+            *(() if self.planted else ("nothing was planted: nothing is shown",)),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -52,6 +61,7 @@ class Report:
             "user": self.user,
             "holds": self.holds,
             "faults": list(self.faults),
+            "lacking": list(self.lacking),
             "rows": [row.to_json() for row in self.rows],
             "planted": [row.json() for row in self.planted],
         }
@@ -111,7 +121,7 @@ def report_of(run: Path, backend: str, user: str = "") -> Report:
     return Report(backend, user, join(tried, enforced, open_side), faults)
 
 
-def _faults(tried: Iterable[Attempt], enforced: Side, open_side: Side) -> Iterator[str]:
+def _faults(tried: Iterable[Try], enforced: Side, open_side: Side) -> Iterator[str]:
     known = {attempt.id for attempt in tried}
     for condition, side in zip(CONDITIONS, (enforced, open_side), strict=True):
         yield from (f"{condition}: {failure}" for failure in side.failures)

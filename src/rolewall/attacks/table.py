@@ -13,6 +13,12 @@ __all__ = ["COUNTS", "acted", "as_sheets", "counts", "outcome", "twin"]
 
 COUNTS = ("attempts", "refused", "not here", "landed", "seen", "unseen, why known", "twins")
 BARE = "outside a box"
+LEGEND = (
+    "landed: changed what is another's; not here: this machine lacks the call; unseen, why known:"
+    " no line in the ledger, for a reason that docs/attacks.md gives; twins: the same call was"
+    " made where it must succeed, and did",
+    "--markdown lists every attempt",
+)
 
 
 def as_sheets(report: Report) -> Iterator[Sheet]:
@@ -23,23 +29,31 @@ def as_sheets(report: Report) -> Iterator[Sheet]:
         rows.append(counts("all", report.rows))
     title = f"attacks on {report.backend} as {_user(report)}"
     numeric = frozenset(range(1, len(COUNTS) + 1))
-    notes = (*report.faults, _planted(report)) if report.planted else report.faults
+    notes = (*report.faults, *report.lacking, *([_planted(report)] if report.planted else []))
+    notes += (*LEGEND, _verdict(report))
     yield Sheet(title, ("group", *COUNTS), tuple(rows), notes, numeric)
     wrong = [(r.id, r.what, r.problem, outcome(r), twin(r)) for r in report.rows if r.problem]
-    wrong += [(r.id, r.what, "acted where it must not", acted(r), "") for r in _crossed(report)]
+    wrong += [(r.id, r.what, r.problem, acted(r), _live(r)) for r in report.planted if r.problem]
     if wrong:
         columns = ("id", "attempt", "problem", "outcome", "twin")
         yield Sheet("not as it should be", columns, tuple(wrong))
 
 
-def _crossed(report: Report) -> Iterator[PlantedRow]:
-    return (row for row in report.planted if row.landed)
+def _verdict(report: Report) -> str:
+    if report.holds:
+        return f"the wall holds on {report.backend}: nothing landed, and what is not seen is known"
+    return f"NOT as it should be on {report.backend}"
+
+
+def _live(row: PlantedRow) -> str:
+    return "acts" if row.live else "NO: never acted"
 
 
 def _planted(report: Report) -> str:
-    landed = len(list(_crossed(report)))
+    landed = sum(row.landed for row in report.planted)
     live = sum(row.live for row in report.planted)
-    return f"{len(report.planted)} planted attacks, {live} shown to be live, {landed} landed"
+    planted = len(report.planted)
+    return f"{planted} planted for whoever comes next: {live} act where they may, {landed} landed"
 
 
 def acted(row: PlantedRow) -> str:
@@ -53,13 +67,14 @@ def _user(report: Report) -> str:
 
 
 def counts(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    made = [row for row in rows if row.end != "skipped"]
     numbers = (
         len(rows),
         sum(row.end == "refused" for row in rows),
         sum(row.end == "skipped" for row in rows),
         sum(row.landed for row in rows),
-        sum(bool(row.seen) for row in rows),
-        sum(not row.seen and bool(row.unseen) for row in rows),
+        sum(bool(row.seen) for row in made),
+        sum(not row.seen and bool(row.unseen) for row in made),
         sum(row.twin_landed for row in rows),
     )
     return (name, *map(str, numbers))

@@ -7,6 +7,7 @@ that file's SHA-256, or has it signed, finds every later edit.
 
 from __future__ import annotations
 
+from rolewall.attest.envelopes import sign_seals
 from rolewall.attest.files import (
     ENVELOPE,
     LOG,
@@ -15,7 +16,7 @@ from rolewall.attest.files import (
     episode_digests,
     readable_digests,
 )
-from rolewall.attest.held import hold_records
+from rolewall.attest.held import hold_records, hold_run
 from rolewall.attest.log import Entry, Log, read_log
 from rolewall.attest.signing import KeySigner, PublicKey, check_envelope, read_public_key
 from rolewall.attest.statement import (
@@ -29,7 +30,7 @@ from rolewall.attest.statement import (
     parse_seal,
     run_seal,
 )
-from rolewall.attest.writer import RunSeals, Signs
+from rolewall.attest.writer import RunSeals
 
 __all__ = [
     "ENVELOPE",
@@ -44,17 +45,18 @@ __all__ = [
     "Log",
     "PublicKey",
     "RunSeals",
-    "Signs",
     "Statement",
     "check_envelope",
     "digest_of_file",
     "episode_digests",
     "episode_seal",
     "hold_records",
+    "hold_run",
     "parse_digest",
     "parse_seal",
     "read_log",
     "read_public_key",
     "readable_digests",
     "run_seal",
+    "sign_seals",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from rolewall._files import open_regular
 
 __all__ = ["ENVELOPE", "LOG", "SEAL", "digest_of_file", "episode_digests", "readable_digests"]
 
@@ -16,11 +17,7 @@ SEAL, ENVELOPE, LOG = "seal.json", "seal.dsse.json", "seals.jsonl"
 
 def digest_of_file(path: Path) -> str:
     """SHA-256 of a regular file, through no link. Raises OSError."""
-    # Without O_NONBLOCK a FIFO would be waited for.
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(0, "not a regular file", str(path))
+    with open(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

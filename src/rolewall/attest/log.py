@@ -68,7 +68,7 @@ class Entry:
 @dataclass
 class Log:
     """A log as far as it is whole. ``cut`` is the number of bytes of an unfinished last
-    line, as a kill may leave it."""
+    line, as a kill may leave it, ``digest`` the SHA-256 of the whole lines."""
 
     lines: int = 0
     head: str = ZERO
@@ -77,6 +77,7 @@ class Log:
     episodes: dict[str, Entry] = field(default_factory=dict)
     size: int = 0
     cut: int = 0
+    digest: str = ""
 
     def counted(self) -> dict[str, str]:
         """Episodes that count → their seals. One that was sealed and no more may count or not."""
@@ -144,6 +145,7 @@ def read_log(path: Path) -> Log:
     for number, raw in enumerate(_whole(data), 1):
         log.add(raw, f"{path}:{number}")
     log.cut = len(data) - log.size
+    log.digest = hashlib.sha256(data[: log.size]).hexdigest()
     return log
 
 

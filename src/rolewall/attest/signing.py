@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from rolewall._files import load_json
+from rolewall._files import load_json, open_regular
 from rolewall._validate import Strict, validate
 from rolewall.attest.statement import PAYLOAD_TYPE, SEAL_CAP
 from rolewall.errors import InputError, RecordError
@@ -84,17 +84,30 @@ class KeySigner:
         open_to = f"{path}: others may read this private key (mode {mode:04o})"
         self.warnings = (open_to,) if mode & 0o077 else ()
 
-    def sign(self, seal: bytes, envelope: bytes | None = None) -> bytes:
-        """An envelope of ``seal``, with the signatures too that ``envelope`` has of it."""
+    def sign(self, seal: bytes, envelope: bytes | None = None, place: str = "envelope") -> bytes:
+        """An envelope of ``seal``, with the signatures too that ``envelope`` has of it.
+
+        The same one where this key has signed it. RecordError where it is none.
+        """
         from securesystemslib.dsse import Envelope
 
         made = Envelope(seal, PAYLOAD_TYPE, {})
         if envelope is not None:
-            found = _parse(envelope, "envelope")
+            found = _parse(envelope, place)
             if found.payload == seal:
                 made = found
-        made.sign(self._signer)
+        if not self._has_signed(made):
+            made.sign(self._signer)
         return _bytes(made)
+
+    def _has_signed(self, envelope: Envelope) -> bool:
+        from securesystemslib.exceptions import VerificationError
+
+        try:
+            envelope.verify([self._signer.public_key], 1)
+        except VerificationError:
+            return False
+        return True
 
 
 def read_public_key(path: Path) -> PublicKey:
@@ -160,11 +173,9 @@ def _bytes(envelope: Envelope) -> bytes:
 def _read_key(path: Path) -> tuple[bytes, int]:
     """The bytes of a key's file, and its mode."""
     try:
-        # Secrets are often mounted as links; a FIFO would be waited for without O_NONBLOCK.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        # Secrets are often mounted as links.
+        with open(open_regular(path, follow=True), "rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError("not a key", place=str(path), expected="a regular file")
             data = file.read(KEY_CAP + 1)
     except OSError as error:
         raise InputError(

@@ -10,17 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from rolewall._files import load_json
 from rolewall._validate import Strict, validate
 from rolewall.errors import InputError, RecordError
-
-if TYPE_CHECKING:
-    from rolewall.record import EpisodeRecord
-    from rolewall.rundir import RunInfo
 
 __all__ = [
     "EPISODE_TYPE",
@@ -40,8 +36,6 @@ EPISODE_TYPE = "urn:rolewall:episode:1"
 RUN_TYPE = "urn:rolewall:run:1"
 SEAL_CAP = 64 << 20
 HEX = re.compile("[0-9a-f]{64}")
-HEAD = ("key", "task", "team", "condition", "trial", "seed", "backend", "image", "status",
-        "verdict", "grade", "isolated", "trust", "digests")  # fmt: skip
 
 
 class _Digest(Strict):
@@ -67,29 +61,27 @@ class Statement(Strict):
         return {subject.name: subject.digest.sha256 for subject in self.subject}
 
 
-def episode_seal(record: EpisodeRecord, files: Mapping[str, str], run: str) -> bytes:
+def episode_seal(summary: Mapping[str, Any], files: Mapping[str, str], run: str) -> bytes:
     """``seal.json`` of an episode.
 
     Args:
+        summary: what its record says, as ``EpisodeRecord.summary`` has it.
         files: name in the episode's directory → SHA-256, of every file but the seal.
         run: SHA-256 of ``run.json``.
     """
-    predicate: dict[str, Any] = {name: getattr(record, name) for name in HEAD}
-    predicate["ledger"] = {"head": record.ledger_head, "lines": record.ledger_lines}
-    predicate["run"] = {"digest": {"sha256": run}}
-    return _statement(EPISODE_TYPE, files, predicate)
+    return _statement(EPISODE_TYPE, files, {**summary, "run": {"digest": {"sha256": run}}})
 
 
-def run_seal(info: RunInfo, files: Mapping[str, str]) -> bytes:
-    """``seal.json`` of a run. ``files``: name in the run's directory → SHA-256, of
-    ``run.json``, ``seals.jsonl`` and the seal of every episode that counts."""
-    predicate = {
-        "team": info.team,
-        "conditions": list(info.conditions),
-        "planned": info.planned,
-        "episodes": sum(name.startswith("episodes/") for name in files),
-    }
-    return _statement(RUN_TYPE, files, predicate)
+def run_seal(summary: Mapping[str, Any], files: Mapping[str, str]) -> bytes:
+    """``seal.json`` of a run.
+
+    Args:
+        summary: what was asked for, as ``RunInfo.summary`` has it.
+        files: name in the run's directory → SHA-256, of ``run.json``, ``seals.jsonl`` and
+            the seal of every episode that counts.
+    """
+    episodes = sum(name.startswith("episodes/") for name in files)
+    return _statement(RUN_TYPE, files, {**summary, "episodes": episodes})
 
 
 def _statement(kind: str, files: Mapping[str, str], predicate: Mapping[str, Any]) -> bytes:

@@ -5,30 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
+from rolewall._files import append_whole, open_regular
+from rolewall.attest.envelopes import sign_seals
 from rolewall.attest.files import ENVELOPE, LOG, SEAL, digest_of_file, episode_digests
 from rolewall.attest.held import HINT, hold_records
 from rolewall.attest.log import LOG_CAP, Log, log_line, read_log
+from rolewall.attest.signing import KeySigner
 from rolewall.attest.statement import SEAL_CAP, episode_seal, run_seal
 from rolewall.errors import RecordError, RolewallError, StorageError
 from rolewall.storage import read_capped, write_atomic
 
-if TYPE_CHECKING:
-    from rolewall.record import EpisodeRecord
-    from rolewall.rundir import RunInfo
-
-__all__ = ["RunSeals", "Signs"]
-
-
-class Signs(Protocol):
-    """Who signs seals."""
-
-    def sign(self, seal: bytes, envelope: bytes | None = None) -> bytes:
-        """An envelope of ``seal``, beside the signatures that ``envelope`` has."""
+__all__ = ["RunSeals"]
 
 
 class RunSeals:
@@ -37,21 +29,26 @@ class RunSeals:
     The log's file is held open, and what it must hold is kept in memory: an edit
     by another hand while the run goes on is refused, not sealed.
 
+    Args:
+        summary: what the run was asked for, as its seal says it.
+        signer: signs every seal, those of an earlier harness too once the run is closed.
+
     Raises:
         RecordError: the log is gone, does not verify, or is of another ``run.json``.
         StorageError: the disk refuses.
     """
 
-    def __init__(self, run: Path, info: RunInfo, signer: Signs | None = None) -> None:
-        self._run, self._info, self._signer = run, info, signer
+    def __init__(
+        self, run: Path, summary: Mapping[str, Any], signer: KeySigner | None = None
+    ) -> None:
+        self._run, self._summary, self._signer = run, summary, signer
         self._lock = threading.Lock()
         self._path = run / LOG
         with _disk(run):
             self._of = digest_of_file(run / "run.json")
         self._log, self._hash = self._read()
         with _disk(self._path):
-            flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags)
+            self._fd = open_regular(self._path, os.O_WRONLY | os.O_APPEND)
             os.ftruncate(self._fd, self._log.size)  # a line that a kill cut off
 
     def __enter__(self) -> RunSeals:
@@ -60,12 +57,11 @@ class RunSeals:
     def __exit__(self, *exc: object) -> None:
         os.close(self._fd)
 
-    def hold(self, recorded: Iterable[str]) -> None:
+    def hold(self, records: Mapping[str, str]) -> None:
         """As ``hold_records``, before the run goes on. What a kill left sealed and not
         counted, though its record is in place, counts from now on."""
-        names = set(recorded)
-        hold_records(self._run, self._log, names)
-        for key in sorted(names):
+        hold_records(self._run, self._log, records)
+        for key in sorted(records):
             entry = self._log.episodes[key]
             if entry.state == "sealed":
                 self._append("counted", episode=key, seal=entry.seal)
@@ -77,14 +73,16 @@ class RunSeals:
             self._append("discarded", episode=key, seal=entry.seal)
 
     @contextmanager
-    def sealing(self, directory: Path, record: EpisodeRecord, data: bytes) -> Iterator[None]:
-        """Seal an episode, and count it once the block has put its record ``data`` in place."""
+    def sealing(self, directory: Path, summary: Mapping[str, Any], data: bytes) -> Iterator[None]:
+        """Seal an episode, and count it once the block has put its record in place, whose
+        bytes are ``data`` and which ``summary`` sums up."""
         with _disk(directory):
             files = episode_digests(directory)
         files["episode.json"] = hashlib.sha256(data).hexdigest()
-        body = episode_seal(record, files, self._of)
-        self._write(directory, body)
+        body = episode_seal(summary, files, self._of)
+        write_atomic(directory / SEAL, body)
         seal = hashlib.sha256(body).hexdigest()
+        self._sign({f"episodes/{directory.name}": seal})
         self._append("sealed", episode=directory.name, seal=seal)
         yield
         self._append("counted", episode=directory.name, seal=seal)
@@ -108,17 +106,16 @@ class RunSeals:
             self._append("closed", episodes=len(self._log.counted()))
         seals = {f"episodes/{k}/{SEAL}": d for k, d in self._log.counted().items()}
         files = {"run.json": self._of, LOG: self._hash.hexdigest(), **seals}
-        body = run_seal(self._info, files)
-        self._write(self._run, body)
-        return hashlib.sha256(body).hexdigest()
+        body, path = run_seal(self._summary, files), self._run / SEAL
+        if not (path.exists() and read_capped(path, SEAL_CAP) == body):
+            write_atomic(path, body)
+        digest = hashlib.sha256(body).hexdigest()
+        self._sign({f"episodes/{k}": d for k, d in self._log.counted().items()} | {"": digest})
+        return digest
 
-    def _write(self, directory: Path, seal: bytes) -> None:
-        """Put a seal, signed if there is a signer, in place."""
-        path, signed = directory / SEAL, directory / ENVELOPE
-        if not (path.exists() and read_capped(path, SEAL_CAP) == seal):
-            write_atomic(path, seal)
+    def _sign(self, seals: Mapping[str, str]) -> None:
         if self._signer is not None:
-            write_atomic(signed, self._signer.sign(seal))
+            sign_seals(self._run, seals, self._signer)
 
     def _read(self) -> tuple[Log, hashlib._Hash]:
         if not os.path.lexists(self._path):
@@ -148,15 +145,7 @@ class RunSeals:
         with _disk(self._path):
             if os.fstat(self._fd).st_size != self._log.size:
                 raise RecordError("changed by another hand", place=str(self._path), hint=HINT)
-            try:
-                left = raw + b"\n"
-                while left:  # a full disk takes a part; the next write says so
-                    left = left[os.write(self._fd, left) :]
-                os.fsync(self._fd)
-            except OSError:
-                with suppress(OSError):
-                    os.ftruncate(self._fd, self._log.size)
-                raise
+            append_whole(self._fd, raw + b"\n", self._log.size, sync=True)
         self._log.add(raw, str(self._path))
         self._hash.update(raw + b"\n")
 

@@ -9,19 +9,19 @@ import importlib
 import pkgutil
 from collections.abc import Iterable
 
-from .attempt import Attempt
+from .attempt import Try
 
 __all__ = ["load"]
 
 
-def load(modules: Iterable[str] = ()) -> list[Attempt]:
+def load(modules: Iterable[str] = ()) -> list[Try]:
     """The attempts of ``modules``, or of all, in the order in which they are made.
 
     Raises:
         ValueError: two attempts have one id.
     """
     names = set(modules) or {found.name for found in pkgutil.iter_modules(__path__)}
-    found: dict[str, Attempt] = {}
+    found: dict[str, Try] = {}
     for name in sorted(names):
         for attempt in getattr(importlib.import_module(f"{__name__}.{name}"), "ATTEMPTS", ()):
             if attempt.id in found:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["TWINS", "Attempt", "Place", "Skip", "attempt"]
+__all__ = ["TWINS", "Place", "Skip", "Try", "attempt"]
 
 TWINS = ("zone", "own", "bare")
 # Short enough to be the name of a process, which is how the ledger tells attempts apart.
@@ -93,7 +93,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Try:
     """What is tried, and what is expected of its traces.
 
     Attributes:
@@ -137,7 +137,7 @@ def attempt(
         wanted = ("edit" if twin == "zone" else "") if kind is None else kind
         where = group or names["GROUP"]
         line = "" if unseen else wanted
-        made = Attempt(id, what, where, twin, role, line, unseen, races, run)
+        made = Try(id, what, where, twin, role, line, unseen, races, run)
         names.setdefault("ATTEMPTS", []).append(made)
         return run
 

@@ -17,7 +17,7 @@ import traceback
 from contextlib import suppress
 
 from . import load
-from .attempt import Attempt, Place, Skip
+from .attempt import Place, Skip, Try
 from .calls import LIBC
 from .targets import prepare
 
@@ -57,7 +57,7 @@ def main() -> None:
         print(json.dumps({"id": attempt.id, "do": asked.do, **told}), flush=True)
 
 
-def _apart(attempt: Attempt, place: Place) -> dict[str, str]:
+def _apart(attempt: Try, place: Place) -> dict[str, str]:
     """Make one attempt in a new process group, and end it."""
     sys.stdout.flush()
     ours, theirs = os.pipe()
@@ -89,7 +89,7 @@ def _hear(pipe: int) -> bytes:
     return told
 
 
-def _child(attempt: Attempt, place: Place, pipe: int) -> None:
+def _child(attempt: Try, place: Place, pipe: int) -> None:
     told = {"end": "broke", "error": "not a Python exception"}
     try:
         os.setpgid(0, 0)
@@ -101,7 +101,7 @@ def _child(attempt: Attempt, place: Place, pipe: int) -> None:
         os._exit(0)
 
 
-def _try(attempt: Attempt, place: Place) -> dict[str, str]:
+def _try(attempt: Try, place: Place) -> dict[str, str]:
     try:
         attempt.run(place)
     except Skip as why:

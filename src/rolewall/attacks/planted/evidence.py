@@ -43,8 +43,7 @@ def read_evidence(episode: Path, record: EpisodeRecord, host: Path) -> Evidence:
     marks: dict[str, set[str]] = {"executor": set(), "verifier": set(), "check": set()}
     left: list[str] = []
     for phase in record.phases:
-        name = f"{phase.index:02}-{phase.role}"
-        lines = list(_transcript(episode / "transcripts" / f"{name}.jsonl"))
+        lines = list(_transcript(episode / "transcripts" / f"{phase.name}.jsonl"))
         if phase.role == "executor":
             told += [found for line in lines if (found := _object(line))]
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +11,12 @@ from rolewall.attacks.planted.outcome import rows
 from rolewall.attacks.planted.row import PlantedRow
 from rolewall.attacks.planted.stage import make_planted_tree
 from rolewall.rundir import open_run
-from rolewall.sandbox import Backend, find_backend
+from rolewall.sandbox import Backend, temporary_directory
 
 __all__ = ["play_planted", "rows_of"]
 
 
-def play_planted(backend: str | Backend = "auto") -> tuple[PlantedRow, ...]:
+def play_planted(backend: Backend) -> tuple[PlantedRow, ...]:
     """Play every planted attack on ``backend`` under the caller; one row a plant.
 
     Raises:
@@ -28,10 +27,9 @@ def play_planted(backend: str | Backend = "auto") -> tuple[PlantedRow, ...]:
     from rolewall.run import run_plan
     from rolewall.tasks import load_tasks
 
-    found = find_backend(backend) if isinstance(backend, str) else backend
     with _scratch() as (scratch, host):
         team, task = make_planted_tree(scratch, host)
-        plan = make_plan(load_team(team), load_tasks([task]), ["enforced"], found)
+        plan = make_plan(load_team(team), load_tasks([task]), ["enforced"], backend)
         run_plan(plan, scratch / "run")
         return rows_of(scratch / "run", host)
 
@@ -51,9 +49,6 @@ def rows_of(run: Path, host: Path) -> tuple[PlantedRow, ...]:
 def _scratch() -> Iterator[tuple[Path, Path]]:
     """A directory of the caller's, and beside it one that every user of the machine may write:
     what a plant does under another user would show there too."""
-    with (
-        tempfile.TemporaryDirectory(prefix="rolewall-planted-") as scratch,
-        tempfile.TemporaryDirectory(prefix="rolewall-planted-host-") as host,
-    ):
+    with temporary_directory() as scratch, temporary_directory() as host:
         os.chmod(host, 0o777)
-        yield Path(scratch).resolve(), Path(host).resolve()
+        yield scratch, host

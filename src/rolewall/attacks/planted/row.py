@@ -38,5 +38,12 @@ class PlantedRow:
         """Whether the wall was crossed. To act in a check or grade box is no crossing."""
         return self.host or self.verifier or bool(self.harm)
 
+    @property
+    def problem(self) -> str:
+        """What is wrong with this row, or an empty string."""
+        if self.landed:
+            return "acted where it must not"
+        return "" if self.live else "was seen to act nowhere: it shows nothing"
+
     def json(self) -> dict[str, object]:
-        return {**asdict(self), "landed": self.landed}
+        return {**asdict(self), "landed": self.landed, "problem": self.problem}

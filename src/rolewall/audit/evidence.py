@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolewall.attest import ENVELOPE, SEAL
-from rolewall.contents import Contents
+from rolewall.audit.contents import Contents
+from rolewall.audit.findings import Finding, Level, entries_of, unexpected, words_of
+from rolewall.audit.handoffs import Sealed, check_chain, read_sealed
+from rolewall.audit.verdicts import check_verdicts
 from rolewall.errors import RecordError
-from rolewall.findings import Finding, Level, entries_of, unexpected, words_of
 from rolewall.policies import Attempt, Kind, read_ledger
-from rolewall.record import EpisodeRecord, PhaseRecord
-from rolewall.seals import Sealed, check_chain, read_sealed
-from rolewall.verdicts import check_verdicts
+from rolewall.record import EpisodeRecord, PhaseRecord, phase_name
 
 __all__ = ["Verified", "check_evidence"]
 
@@ -104,7 +104,7 @@ def _manifests(
 ) -> Iterator[Finding]:
     """Every manifest that the record names is there and unchanged, and there is no other."""
     wanted = {
-        f"{_name(phase)}-{zone}.jsonl": digest
+        f"{phase.name}-{zone}.jsonl": digest
         for phase in record.phases
         for zone, digest in phase.manifests.items()
     }
@@ -135,7 +135,7 @@ def _transcripts(
     place = directory / "transcripts"
     wanted: dict[str, str] = {}
     for phase in record.phases:
-        names = {f"{_name(phase)}.{suffix}" for suffix in SUFFIXES}
+        names = {f"{phase.name}.{suffix}" for suffix in SUFFIXES}
         wanted |= {n: d for n, d in phase.transcript_sha256.items() if n in names}
         yield from _misnamed(place, phase, names)
     held = _hold(place, digests, wanted, "transcript")
@@ -149,7 +149,7 @@ def _transcripts(
 def _misnamed(place: Path, phase: PhaseRecord, names: set[str]) -> Iterator[Finding]:
     for name in sorted(phase.transcript_sha256.keys() - names):
         yield Finding("altered", str(place / name), f"no transcript of phase {phase.index}")
-    if phase.transcript not in (None, f"transcripts/{_name(phase)}.jsonl"):
+    if phase.transcript not in (None, f"transcripts/{phase.name}.jsonl"):
         words = f"the transcript of phase {phase.index} is said to be {phase.transcript}"
         yield Finding("altered", str(place), words)
 
@@ -157,7 +157,7 @@ def _misnamed(place: Path, phase: PhaseRecord, names: set[str]) -> Iterator[Find
 def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
     """The handoff of each phase lies under that phase's name, and they form a chain."""
     place = directory / "handoffs"
-    wanted = {f"{_name(p)}.json": p for p in record.phases if p.handoff}
+    wanted = {f"{p.name}.json": p for p in record.phases if p.handoff}
     kinds = entries_of(place)
     right: list[Sealed] = []
     for name, phase in wanted.items():
@@ -174,7 +174,7 @@ def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Itera
                 yield Finding("altered", str(sealed.path), words)
             else:
                 right.append(sealed)
-    unfinished = f"{len(record.phases):02}-"
+    unfinished = phase_name(len(record.phases), "")
     spare = {n for n in kinds if record.error and n.startswith(unfinished) and n.endswith(".json")}
     yield from unexpected(place, dict.fromkeys(wanted.keys() | spare, "file"))
     counts.handoffs += len(right)
@@ -188,7 +188,7 @@ def _not_of(sealed: Sealed, phase: PhaseRecord) -> str:
     if phase.handoff not in sealed.digests:
         return f"it is handoff {seal.sha256}, the record says {phase.handoff}"
     if (seal.author, seal.phase) != (phase.role, phase.index):
-        return f"sealed for {seal.author} in phase {seal.phase}, not for {_name(phase)}"
+        return f"sealed for {seal.author} in phase {seal.phase}, not for {phase.name}"
     return ""
 
 
@@ -228,18 +228,13 @@ def _last_written(record: EpisodeRecord) -> str:
     """The beginning of the names that were being written when infrastructure ended an episode."""
     if (record.error.kind if record.error else None) in WHOLE:
         return ""
-    return f"{_name(record.phases[-1])}-" if record.phases else "start-"
+    return f"{record.phases[-1].name}-" if record.phases else "start-"
 
 
 def _of_no_phase(path: Path, record: EpisodeRecord) -> bool:
     """Whether a phase that infrastructure ended, so that it has no row, left this file."""
-    number, dash, rest = path.name.partition("-")
-    unfinished = record.error is not None and number == f"{len(record.phases):02}"
-    return unfinished and bool(dash) and rest.rpartition(".")[2] in SUFFIXES
-
-
-def _name(phase: PhaseRecord) -> str:
-    return f"{phase.index:02}-{phase.role}"
+    unfinished = path.name.startswith(phase_name(len(record.phases), ""))
+    return record.error is not None and unfinished and path.name.rpartition(".")[2] in SUFFIXES
 
 
 def _orphan(path: Path, noun: str) -> Finding:

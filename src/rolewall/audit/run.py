@@ -4,46 +4,41 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rolewall.attest import (
-    ENVELOPE,
     LOG,
-    SEAL,
     Log,
     PublicKey,
-    digest_of_file,
     read_log,
 )
-from rolewall.contents import Contents
-from rolewall.episodes import Episodes
+from rolewall.audit.contents import Contents
+from rolewall.audit.episode import Episodes
+from rolewall.audit.evidence import Verified
+from rolewall.audit.findings import Finding, Level, entries_of, unexpected, unreadable, words_of
+from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
-from rolewall.evidence import Verified
-from rolewall.findings import Finding, Level, entries_of, unexpected, unreadable, words_of
-from rolewall.rundir import RunInfo, read_info
-from rolewall.sealcheck import Sealing
+from rolewall.layout import ENTRIES
+from rolewall.rundir import RunInfo, read_run_json
 from rolewall.storage import is_partial
 from rolewall.terminal import counted
 
 __all__ = ["AuditReport", "Finding", "audit_run"]
 
-FILES = ("run.json", ".lock", LOG, SEAL, ENVELOPE)
-FOLDERS = ("episodes", "blobs.git", "scratch")
-ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
-
 
 @dataclass(frozen=True)
 class AuditReport:
     """``exit_code`` is 0 when all holds and 1 when anything was altered; ``seal`` is the
-    SHA-256 of the run's ``seal.json``."""
+    SHA-256 of the run's ``seal.json``, ``sealed`` the files that it seals: name → SHA-256."""
 
     run: str
     verified: dict[str, int]
     findings: tuple[Finding, ...]
     seal: str | None = None
+    sealed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -85,23 +80,25 @@ def audit_run(
         RecordError: it is no run directory.
     """
     try:
-        info = read_info(path)
+        info, of = read_run_json(path)
     except RecordError as error:
         if LOG not in entries_of(path):
             raise
         found = Finding("altered", str(path / "run.json"), words_of(error))
         return AuditReport(str(path), {"episodes": 0}, (found,))
     counts, contents = Verified(), Contents(path / "blobs.git")
-    findings = [*contents.files.check(), *_around(path)]
+    findings = [*contents.files.check(), *_around(path, info)]
     names = _names(path, findings)
-    log = _log(path, findings)
+    log = _log(path, of, findings)
+    sealing: Sealing | None = None
     if log is not None:
-        sealing = Sealing(path, info, log, digest_of_file(path / "run.json"), keys, counts)
+        sealing = Sealing(path, info, log, of, keys, counts)
         episodes = Episodes(path, info, sealing, contents)
         findings += [*episodes.check(names), *sealing.whole(expect)]
         notes = _notes(info, counts, sealing)
         findings += [Finding("note", str(path), words) for words in notes]
-    seal = path / SEAL
+        complete = not log.open and bool(sealing.sealed) and len(log.counted()) >= info.planned
+        findings = [found.settled(complete) for found in findings]
     verified = {
         "episodes": counts.episodes,
         "ledgers": counts.ledgers,
@@ -112,11 +109,13 @@ def audit_run(
         "seals": counts.seals,
         "signatures": counts.signatures,
     }
-    digest = digest_of_file(seal) if entries_of(path).get(SEAL) == "file" else None
-    return AuditReport(str(path), verified, tuple(findings), digest)
+    if sealing is None:
+        findings = [found.settled(False) for found in findings]
+        return AuditReport(str(path), verified, tuple(findings))
+    return AuditReport(str(path), verified, tuple(findings), sealing.seal or None, sealing.sealed)
 
 
-def _log(path: Path, findings: list[Finding]) -> Log | None:
+def _log(path: Path, of: str, findings: list[Finding]) -> Log | None:
     place = path / LOG
     try:
         log = read_log(place)
@@ -126,24 +125,26 @@ def _log(path: Path, findings: list[Finding]) -> Log | None:
     if log.cut:
         level: Level = "note" if log.open else "altered"
         findings.append(Finding(level, str(place), "its last line is cut off, as by a kill"))
-    if log.run not in ("", digest_of_file(path / "run.json")):
+    if log.run not in ("", of):
         place = path / "run.json"
         findings.append(Finding("altered", str(place), f"not the one that {LOG} was opened for"))
     return log
 
 
-def _around(path: Path) -> Iterator[Finding]:
+def _around(path: Path, info: RunInfo) -> Iterator[Finding]:
     """Entries of the run's own directory."""
     kinds = entries_of(path)
     partial = {name for name in kinds if is_partial(Path(name)) and kinds[name] == "file"}
     yield from unexpected(path, ENTRIES | dict.fromkeys(partial, "file"))
     if kinds.get(".lock") == "file" and (path / ".lock").stat().st_size:
         yield Finding("altered", str(path / ".lock"), "not empty")
+    if info.keys and kinds.get("scratch") == "directory":
+        yield from unexpected(path / "scratch", dict.fromkeys(info.keys, "directory"))
     running = _running(path)
     for name in sorted({"scratch"} & kinds.keys() | partial):
         if not running:
             words = "left by a run that was killed; running it again removes it"
-            yield Finding("note", str(path / name), words)
+            yield Finding("left", str(path / name), words)
 
 
 def _running(path: Path) -> bool:

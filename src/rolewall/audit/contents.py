@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rolewall.audit.store import StoreFiles
 from rolewall.errors import RecordError, StorageError
 from rolewall.sandbox import BlobStore
-from rolewall.storefiles import StoreFiles
 
 __all__ = ["Contents", "manifest_entries"]
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.attest import LOG, Entry, readable_digests
-from rolewall.contents import Contents
+from rolewall.audit.contents import Contents
+from rolewall.audit.evidence import check_evidence
+from rolewall.audit.findings import Finding, unreadable, words_of
+from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
-from rolewall.evidence import check_evidence
-from rolewall.findings import Finding, unreadable, words_of
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import RunInfo, TaskRef, episode_key, read_episode, repeats
-from rolewall.sealcheck import Sealing
 
 __all__ = ["Episodes"]
 
@@ -53,31 +53,46 @@ class Episodes:
             if entry is not None and entry.state == "counted":
                 yield Finding("altered", str(place), f"gone: the episode counts in {LOG}")
             else:
-                yield Finding("note", str(directory), "unfinished: it has no record")
+                yield self._unfinished(directory)
             return None
-        record = yield from self._record(directory)
-        yield from self._held(directory, entry, record)
+        read = yield from self._record(directory)
+        digests = dict(readable_digests(directory))
+        record = None
+        if read is not None:
+            record, digests[place.name] = read
+        yield from self._held(directory, entry, record, digests)
         return record
 
-    def _record(self, directory: Path) -> Generator[Finding, None, EpisodeRecord | None]:
+    def _unfinished(self, directory: Path) -> Finding:
+        if self.info.keys and directory.name not in self.info.keys:
+            return Finding("altered", str(directory), "an orphan: not of this run's plan")
+        return Finding("left", str(directory), "unfinished: it has no record")
+
+    def _record(
+        self, directory: Path
+    ) -> Generator[Finding, None, tuple[EpisodeRecord, str] | None]:
+        """An episode's record, and the digest of what was read of it."""
         try:
-            record = read_episode(directory)
+            read = read_episode(directory)
         except RecordError as error:
             yield Finding("altered", error.place or str(directory), words_of(error))
             return None
         if self.info.keys and directory.name not in self.info.keys:
             yield Finding("altered", str(directory), "stale: not of this run's plan")
-        if record is not None:
+        if read is not None:
             self.sealing.counts.episodes += 1
-            for words in _against_run(record, self.info):
+            for words in _against_run(read[0], self.info):
                 yield Finding("altered", str(directory / "episode.json"), words)
-        return record
+        return read
 
     def _held(
-        self, directory: Path, entry: Entry | None, record: EpisodeRecord | None
+        self,
+        directory: Path,
+        entry: Entry | None,
+        record: EpisodeRecord | None,
+        digests: Mapping[str, str],
     ) -> Iterator[Finding]:
         """An episode's files against record and seal; of each place what is said first."""
-        digests = dict(readable_digests(directory))
         told: set[str] = set()
         if record is not None:
             counts = self.sealing.counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolewall.attest import (
@@ -24,9 +24,9 @@ from rolewall.attest import (
     parse_seal,
     run_seal,
 )
+from rolewall.audit.evidence import Verified
+from rolewall.audit.findings import Finding, entries_of, words_of
 from rolewall.errors import RecordError
-from rolewall.evidence import Verified
-from rolewall.findings import Finding, entries_of, words_of
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import RunInfo
 from rolewall.storage import read_capped
@@ -44,6 +44,8 @@ class Sealing:
         of: SHA-256 of ``run.json``.
         keys: every one must have signed; none asks for no signature.
         unverified: envelopes that were there while no key was given.
+        seal: SHA-256 of the run's own ``seal.json``; empty where there is none to read.
+        sealed: its subjects, where they are the files that are there.
     """
 
     run: Path
@@ -53,6 +55,8 @@ class Sealing:
     keys: Sequence[PublicKey]
     counts: Verified
     unverified: int = 0
+    seal: str = ""
+    sealed: Mapping[str, str] = field(default_factory=dict)
 
     def episode(
         self,
@@ -72,7 +76,7 @@ class Sealing:
             yield Finding("altered", str(path), f"not the seal that {LOG} has: {entry.seal}")
         differs = list(_files(directory, files, digests))
         yield from differs
-        if not differs and record and episode_seal(record, digests, self.of) != body:
+        if not differs and record and episode_seal(record.summary(), digests, self.of) != body:
             yield Finding("altered", str(path), "not what the record and run.json make it")
         elif not differs:
             self.counts.seals += 1
@@ -89,15 +93,17 @@ class Sealing:
         if found is None:
             return
         body, files = found
-        if expect not in (None, actual := hashlib.sha256(body).hexdigest()):
-            yield Finding("altered", str(path), f"its SHA-256 is {actual}, expected {expect}")
+        self.seal = hashlib.sha256(body).hexdigest()
+        if expect not in (None, self.seal):
+            yield Finding("altered", str(path), f"its SHA-256 is {self.seal}, expected {expect}")
         actuals = self._actual()
         differs = list(_files(self.run, files, actuals))
         yield from differs
-        if not differs and run_seal(self.info, actuals) != body:
+        if not differs and run_seal(self.info.summary(), actuals) != body:
             yield Finding("altered", str(path), "not what run.json and the episodes make it")
         elif not differs:
             self.counts.seals += 1
+            self.sealed = files
         yield from self._signatures(self.run, body)
 
     def _unsealed(
@@ -128,9 +134,7 @@ class Sealing:
     def _actual(self) -> dict[str, str]:
         """What the run's seal should have: seals are held to the log one by one."""
         found = {f"episodes/{key}/{SEAL}": seal for key, seal in self.log.counted().items()}
-        for name in ("run.json", LOG):
-            found[name] = digest_of_file(self.run / name)
-        return found
+        return found | {"run.json": self.of, LOG: digest_of_file(self.run / LOG)}
 
     def _signatures(self, directory: Path, body: bytes) -> Iterator[Finding]:
         path = directory / ENVELOPE

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rolewall.findings import Finding, entries_of, unexpected, unreadable
-from rolewall.sandbox import STORE_LAYOUT
+from rolewall._files import open_regular
+from rolewall.audit.findings import Finding, entries_of, unexpected, unreadable
+from rolewall.sandbox import STORE_LAYOUT, may_be_pack
 
 __all__ = ["StoreFiles"]
 
@@ -69,7 +69,7 @@ class StoreFiles:
         left = {n for n, kind in kinds.items() if kind == "file" and TEMPORARY.fullmatch(n)}
         fans = {name for name in kinds if FAN.fullmatch(name)}
         for name in sorted(left):
-            yield Finding("note", str(place / name), "left by a run that was killed")
+            yield Finding("left", str(place / name), "left by a run that was killed")
         yield from unexpected(
             place, dict.fromkeys({*fans, "info", "pack"}, "directory") | dict.fromkeys(left, "file")
         )
@@ -105,15 +105,15 @@ class StoreFiles:
                 yield Finding("altered", str(place / f"{stem}.pack"), "gone: its index is there")
             elif f"{stem}.idx" not in named:
                 words = "without an index: a kill left it so, or the index was removed"
-                yield Finding("note", str(place / f"{stem}.pack"), words)
+                yield Finding("left", str(place / f"{stem}.pack"), words)
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(path: Path, kind: str = "") -> Iterator[bytes]:
+    """A file's bytes; of a pack or an index, ``kind``, only where it can be one by its size."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise _Damaged("not a regular file")
+        with open(open_regular(path), "rb") as file:
+            if kind and not may_be_pack(kind, os.fstat(file.fileno()).st_size):
+                raise _Damaged("a pack is damaged: no pack of a store has its size")
             while block := file.read(BLOCK):
                 yield block
     except OSError as error:
@@ -163,7 +163,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 def _pack(path: Path, checksum: bytes, kind: str) -> None:
     """Hold a pack or an index against its own checksum, and both against the name."""
     sha1, tail, end = hashlib.sha1(usedforsecurity=False), b"", b""
-    for block in _blocks(path):
+    for block in _blocks(path, kind):
         sha1.update((tail + block)[:-SHA1])
         tail, end = (tail + block)[-SHA1:], (end + block)[-2 * SHA1 :]
     if sha1.digest() != tail:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,16 +13,25 @@ from rolewall.errors import RecordError
 
 __all__ = ["Finding", "Level", "entries_of", "unexpected", "unreadable", "words_of"]
 
-Level = Literal["altered", "note"]
+Level = Literal["altered", "note", "left"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that does not hold (``altered``) or is worth knowing (``note``)."""
+    """Something that does not hold (``altered``) or is worth knowing (``note``).
+
+    ``left`` is what a kill may leave, until it is ``settled``: a note, but ``altered`` in a
+    run that is complete and sealed, which leaves nothing.
+    """
 
     level: Level
     place: str
     message: str
+
+    def settled(self, complete: bool) -> Finding:
+        if self.level != "left":
+            return self
+        return replace(self, level="altered" if complete else "note")
 
     def line(self) -> str:
         return f"{self.level}: {self.place}: {self.message}"

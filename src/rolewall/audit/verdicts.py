@@ -1,4 +1,4 @@
-"""What a verdict file is worth, when it is collected and whenever it is read again."""
+"""Verdict rows held against the verdict files that were kept."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rolewall.contents import Contents, manifest_entries
+from rolewall.audit.contents import Contents, manifest_entries
+from rolewall.episode import verdict_in
 from rolewall.errors import RecordError, StorageError
 from rolewall.record import EpisodeRecord, PhaseRecord, VerdictRecord
-from rolewall.roles import MAX_VERDICT, ParsedVerdict, read_verdict
+from rolewall.roles import MAX_VERDICT
 
-__all__ = ["check_verdicts", "verdict_in"]
-
-
-def verdict_in(data: bytes | None, nonce: str, outcome: str) -> ParsedVerdict:
-    """The verdict of a phase that left ``data`` (None: no file) and ended as ``outcome``."""
-    if outcome == "violation":
-        return ParsedVerdict("missing", "the phase was ended as a violation")
-    return read_verdict(data, nonce)
+__all__ = ["check_verdicts"]
 
 
 def check_verdicts(
@@ -32,7 +26,7 @@ def check_verdicts(
     phases = {phase.index: phase for phase in record.phases}
     for row in record.verdicts:
         phase = phases.get(row.phase)
-        name = f"{row.phase:02}-{phase.role}-verdict.jsonl" if phase else ""
+        name = f"{phase.name}-verdict.jsonl" if phase else ""
         if phase is not None and name in sound:
             yield from _row(directory / "manifests" / name, row, phase, contents)
 
