@@ -118,6 +118,7 @@ def descriptor() -> None:
 def directory() -> None:
     """The working directory that two threads share."""
     os.mkdir("/tmp/c")
+    os.chdir("/tmp/c")  # the thread may begin late
 
     def flip() -> None:
         os.chdir("/workspace/directory")

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolewall.sandbox import Backend
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Cli, Play, Studio
+    from conftest import Cli, Episode, Play, Studio
 
 SECONDS = 280  # for a phase: other tests may have the machine
 
@@ -24,7 +26,6 @@ def patient(team: Path, task: Path) -> tuple[Path, Path]:
     return team, task
 
 
-# Of each kind more than the ledger has lines for; the edit comes when they are spent.
 FLOOD = """
 import ctypes, os
 call = ctypes.CDLL(None, use_errno=True).syscall
@@ -44,19 +45,23 @@ KINDS = {
     "read": lambda: os.close(os.open("/brief/brief.md", os.O_RDONLY)),
 }
 for kind, act in KINDS.items():
-    for _ in range(20_500):
+    for _ in range(NUMBER):
         act()
     os.chmod(f"/workspace/{kind}", 0o640)
 """
 KINDS = ("peek", "own", "outside", "privileged", "read")
-NUMBER = 20_500
+# Of each kind more than the ledger has lines for: the edit comes when they are spent. That
+# is one program's doing, whatever made the box, so the other backend gets fewer.
+NUMBER, FEWER = 20_500, 2_000
 
 
 @pytest.mark.pain(22)
 def test_an_edit_among_a_hundred_thousand_other_events_is_recorded(
-    play: Play, cli: Cli, studio: Studio
+    play: Play, cli: Cli, studio: Studio, backend: Backend
 ) -> None:
-    steps = [{"run": f"cat > /tmp/flood.py <<'END'\n{FLOOD}END\nexec python3 /tmp/flood.py"}]
+    number = NUMBER if backend.name == "bubblewrap" else FEWER
+    flood = FLOOD.replace("NUMBER", str(number))
+    steps = [{"run": f"cat > /tmp/flood.py <<'END'\n{flood}END\nexec python3 /tmp/flood.py"}]
     team = studio.team(verifier={"steps": steps, "verdict": "reject"})
     task = studio.task(files=dict.fromkeys((*KINDS, "app.py"), "x\n"))
     episode = play(*patient(team, task), "prompt-only")
@@ -70,17 +75,25 @@ def test_an_edit_among_a_hundred_thousand_other_events_is_recorded(
     counts = phase["attempts"]
     assert (counts["edit_attempted"], counts["edit_allowed"]) == (len(KINDS), len(KINDS))
     for kind in KINDS:
-        assert counts[kind] >= NUMBER
+        assert counts[kind] >= number
     changed = {c["path"]: c["attributed"] for c in phase["changes"] if c["cross_role"]}
     assert changed == dict.fromkeys(KINDS, True) and counts["unattributed"] == 0
+    if number == NUMBER:
+        _spent(episode)
+    assert cli("audit", episode.directory.parent.parent).code == 0
+
+
+def _spent(episode: Episode) -> None:
+    """What the ledger says when it has no more lines for what is no edit."""
     lines = [json.loads(x) for x in (episode.directory / "audit.jsonl").read_text().splitlines()]
     notes = [line["text"] for line in lines if line["type"] == "note"]
     assert len(notes) == 2 and "spent on peeks" in notes[0] and "spent on the rest" in notes[1]
     assert sum(line.get("kind") == "peek" for line in lines) == 20_000
     assert sum(line["type"] in ("own", "read") for line in lines) < 2_000
-    assert cli("audit", episode.directory.parent.parent).code == 0
 
 
+# The budget is the tap's own, and the same on every backend; spending it takes a while.
+BUBBLEWRAP = [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)]
 SPEND = """
 import os
 for n in range(19_950):
@@ -90,6 +103,7 @@ for n in range(100):
 """
 
 
+@pytest.mark.parametrize("backend", BUBBLEWRAP, indirect=True)
 def test_what_the_ledger_has_no_line_for_does_not_land(play: Play, studio: Studio) -> None:
     """Edits that spend their own budget: the first one without a line is refused."""
     steps = [{"run": f"exec python3 -c '{SPEND}'"}]

@@ -96,6 +96,19 @@ IMPORTED = {
     ),
 }  # fmt: skip
 
+# In these the box has a part; the others are between a module and the test run in it.
+BOXED = {
+    "is killed by its own alarm", "crashes the interpreter", "stops itself", "kills everybody",
+    "leaves from a thread", "forks without end", "takes all memory",
+    "removes the work, temporary files and itself",
+}  # fmt: skip
+CASES = [
+    pytest.param(backend, name, marks=getattr(pytest.mark, backend))
+    for backend in ("bubblewrap", "docker")
+    for name in IMPORTED
+    if backend == "bubblewrap" or name in BOXED
+]
+
 
 def _write(directory: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
@@ -107,7 +120,7 @@ def _write(directory: Path, files: dict[str, str]) -> Path:
 
 @pytest.mark.pain(8)
 @pytest.mark.pain(23)
-@pytest.mark.parametrize("name", IMPORTED)
+@pytest.mark.parametrize(("backend", "name"), CASES, indirect=["backend"])
 def test_no_import_makes_a_pass_or_an_error(backend: Backend, tmp_path: Path, name: str) -> None:
     code, seconds, why = IMPORTED[name]
     found = imported(backend, tmp_path, code, seconds)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from conftest import Studio, User
 
 RACER = Path(__file__).with_name("racer.py")
+MOST_RACES = 5
 TRIES = {"prompt-only": 500, "enforced": 250}
 # way: (what it does to an entry, by which effects the ledger can tell of it)
 WAYS = {
@@ -48,20 +49,24 @@ class Raced:
         wanted = {"type": "attempt", "role": "verifier", "kind": "edit", "outcome": "allowed"}
         return [line for line in lines if wanted.items() <= line.items()]
 
-    def manifest(self, phase: str) -> dict[str, tuple[str, str]]:
+    def manifest(self, phase: str) -> dict[str, dict[str, Any]]:
         path = self.directory / "manifests" / f"{phase}-workspace.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-        return {line["path"]: (line["kind"], line.get("digest", "")) for line in lines}
+        return {line["path"]: line for line in lines}
 
     def landed(self) -> dict[str, str]:
         """What the verifier changed below the four directories, by path."""
         before, after = self.manifest("00-executor"), self.manifest("01-verifier")
         found = {}
         for path in sorted(before.keys() | after.keys()):
-            if before.get(path) != after.get(path) and path.partition("/")[0] in WAYS:
-                old, new = path in before, path in after
+            old, new = before.get(path), after.get(path)
+            if what_it_is(old) != what_it_is(new) and path.partition("/")[0] in WAYS:
                 found[path] = "modified" if old and new else "deleted" if old else "created"
         return found
+
+
+def what_it_is(entry: dict[str, Any] | None) -> tuple[str, str] | None:
+    return (entry["kind"], entry.get("digest", "")) if entry else None
 
 
 Race = Callable[[str], Raced]
@@ -72,7 +77,8 @@ def race(user: User, backend: Backend, studio: Studio) -> Race:
     """Let the racer verify the work under one condition, and read the episode."""
 
     def run(condition: str) -> Raced:
-        studio.path = user.directory("studio")
+        number = len(list(user.home.iterdir()))
+        studio.path = user.directory(f"studio-{number}")
         tries = TRIES[condition]
         files = {f"{way}/{n:04}": "work\n" for way in ("text", "link") for n in range(tries)}
         empty = {f"{way}/.keep": "" for way in ("descriptor", "directory")}
@@ -81,7 +87,7 @@ def race(user: User, backend: Backend, studio: Studio) -> Race:
         team = studio.team(verifier=verifier)
         shutil.copy(RACER, team.parent / "racer.py")
         user.give(studio.path)
-        out = user.home / f"run-{condition}"
+        out = user.home / f"run-{number}"
         done = user.cli("run", team, "--tasks", task, "--condition", condition,
                         "--backend", backend.name, "-o", out)  # fmt: skip
         assert done.code == 0, done.err
@@ -97,7 +103,14 @@ def race(user: User, backend: Backend, studio: Studio) -> Race:
 
 @pytest.mark.pain(22)
 def test_every_change_of_a_racing_attacker_is_attributed_or_counted(race: Race) -> None:
-    episode = race("prompt-only")
+    for _ in range(MOST_RACES):
+        if accounted_for(race("prompt-only")):
+            return
+    pytest.fail("no try was won: nothing is shown")
+
+
+def accounted_for(episode: Raced) -> bool:
+    """Whether there was a change to count, none of which the ledger tells of."""
     changed = episode.landed()
     assert all(WAYS[path.partition("/")[0]][0] == change for path, change in changed.items())
     seen = {(path, edit["effect"]) for edit in episode.edits() for path in edit["paths"]}
@@ -106,13 +119,11 @@ def test_every_change_of_a_racing_attacker_is_attributed_or_counted(race: Race) 
         for path in changed
         if not any((f"/workspace/{path}", e) in seen for e in WAYS[path.partition("/")[0]][1])
     }
-    print({way: sum(p.startswith(way + "/") for p in changed) for way in WAYS}, len(unseen))
-    assert unseen, "no try was won: nothing is shown"
     phase = episode.phase
     assert {c["path"] for c in phase["changes"] if not c["attributed"]} == unseen
     assert phase["attempts"]["unattributed"] == len(unseen)
-    others = phase["changed"]["cross_role"] - len(changed)
-    assert 0 <= others <= len(WAYS) + 1, "but for the times of directories nothing else changed"
+    assert phase["changed"]["cross_role"] == len(changed), "nothing else changed"
+    return bool(unseen)
 
 
 def test_behind_the_wall_the_same_attacker_changes_nothing(race: Race) -> None:

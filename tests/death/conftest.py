@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import secrets
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,10 +22,18 @@ import pytest
 from rolewall.sandbox import Backend
 from rolewall.sandbox.owner import Owner, start_ticks
 
-BENCH = Path(__file__).parents[2] / "bench"
-sys.path.insert(0, str(BENCH))
-import leaks  # noqa: E402
 
+def _of_bench(name: str) -> ModuleType:
+    """A module of the bench scripts, which are no package, and not on the path of any test."""
+    path = Path(__file__).parents[2] / "bench" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", path)
+    assert spec and spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+leaks = _of_bench("leaks")
 WAIT = 60.0
 # A role that says that it is there, and goes on when it is told to.
 WAITING = {"steps": [{"run": "touch started; until [ -e go ]; do sleep 0.05; done; touch done"}]}
@@ -57,6 +67,11 @@ class Running:
     def wait_started(self, count: int = 1) -> None:
         """Until the roles of ``count`` episodes run and wait."""
         until(lambda: self.started() >= count or not self.alive())
+        assert self.alive(), self.end()
+
+    def wait_staging(self) -> None:
+        """Until the start workspace of an episode is being written."""
+        until(lambda: any(any(p.iterdir()) for p in self.workspaces()) or not self.alive())
         assert self.alive(), self.end()
 
     def wait_waiting(self) -> None:

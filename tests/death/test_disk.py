@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.root, pytest.mark.pain(19), pytest.mark.pain(4)]
 
 # Runs in a mount namespace of its own: small file systems, and others do not see them.
-# For each size: a run on a file system of that size, and once more with that of the last.
+# For each size but the last: a run on a file system of that size, and once more with the last.
 DRIVER = """
 import json, subprocess, sys
 from pathlib import Path
@@ -34,7 +34,7 @@ def mount(*how):
     subprocess.run(["mount", *how, place], check=True, timeout=20)
 
 found = []
-for size in sizes:
+for size in sizes[:-1]:
     mount("-t", "tmpfs", "-o", options.format(size=size), "none")
     out = str(Path(sys.argv[2]) / f"out-{size}")
     full = rolewall("-o", out)
@@ -96,14 +96,14 @@ def test_the_disk_of_the_run_is_full(words: list[object], tmp_path: Path) -> Non
     place.mkdir()
     sizes = ["4k", "160k", "1500k", "64m"]
     full = [check(each) for each in sweep(place, place, sizes, words)]
-    assert full == [True, True, True, False]
+    assert full == [True, True, True]
 
 
 def test_no_more_files_can_be_made(words: list[object], tmp_path: Path) -> None:
     place = tmp_path / "disk"
     place.mkdir()
     found = sweep(place, place, ["150", "100000"], words, "size=64m,nr_inodes={size}")
-    assert [check(each) for each in found] == [True, False]
+    assert [check(each) for each in found] == [True]
 
 
 @pytest.mark.bubblewrap
@@ -116,8 +116,8 @@ def test_the_disk_of_the_boxes_files_is_full(studio: Studio, tmp_path: Path) -> 
     )
     words = ["run", team, "--tasks", studio.task(), "--trials", 2, "--backend", "bubblewrap"]
     found = sweep(place, tmp_path, ["100k", "64m"], words)
-    assert [check(each) for each in found] == [True, False]
-    assert [each["kits"] for each in found] == [[], []]
+    assert [check(each) for each in found] == [True]
+    assert [each["kits"] for each in found] == [[]]
 
 
 def test_a_role_that_meets_a_full_disk_has_not_failed(
@@ -134,7 +134,7 @@ def test_a_role_that_meets_a_full_disk_has_not_failed(
     words = ["run", team, "--tasks", studio.task(), "--trials", 2, "--backend", backend.name]
     place = tmp_path / "disk"
     place.mkdir()
-    (found,) = sweep(place, place, ["6m"], words)
+    (found,) = sweep(place, place, ["6m", "6m"], words)
     assert found["full"][0] == 3
     errors = [json.loads(text)["error"] for text in found["records"]]
     assert [error["kind"] for error in errors] == ["StorageError"] * 2

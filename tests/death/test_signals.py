@@ -124,3 +124,28 @@ def test_nobody_reads(death: Death, cli: Cli, studio: Studio, team: Path, stream
     assert again.end()[0] == 0
     assert len(again.records()) == 2
     assert all(record in again.records() for record in kept)
+
+
+@pytest.fixture
+def many(studio: Studio, team: Path) -> list[Path]:
+    """A task whose staging takes a while."""
+    files = {f"{n // 500}/{n}.py": "x = 1\n" for n in range(10_000)}
+    return [team, studio.task(files=files).parent]
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("times", [1, 3])
+def test_many_files_do_not_have_to_be_gone_through_first(
+    bubblewrap_death: Death, many: list[Path], times: int
+) -> None:
+    running = bubblewrap_death.start(*many)
+    running.wait_staging()
+    assert running.process
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[:times]:
+        running.process.send_signal(number)
+    _, err = running.process.communicate(timeout=60)
+    assert (running.process.returncode, "Traceback" in err) == (130, False), err
+    assert not any(running.out.glob("episodes/*/manifests/*")), "it went on to the next step"
+    # Removing them takes as long: the third signal breaks that off too.
+    assert (running.out / "scratch").exists() is (times == 3)
+    assert bubblewrap_death.left() == {}

@@ -65,8 +65,10 @@ def listening(task: Path) -> None:
 def below(directory: Path) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(directory)
-    yield
-    os.chdir(before)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def deep(task: Path) -> None:
