@@ -35,7 +35,8 @@ def _row(name: str, group: str, what: str, live: bool, *, harm: str = "") -> Pla
 
 
 def _plants(found: Evidence, acted: frozenset[str]) -> Iterator[PlantedRow]:
-    live = set(found.told[0].get("live", ())) if found.told else set()
+    own = set(found.told[0].get("live", ())) if found.told else set()
+    live = own | set(found.fired["check"]) | set(found.fired["grade"])
     for plant in CATALOGUE.values():
         yield PlantedRow(
             id=plant.id,

@@ -15,7 +15,8 @@ class PlantedRow:
         id: unique among plants, ``[a-z0-9-]``.
         group: ``git``, ``python``, ``shell``, ``zone`` or ``process``.
         what: the plant in a few words.
-        live: whether it acted where somebody was careless, in the planter's own box: the twin.
+        live: whether it acted where it may, and somebody was careless: in the planter's own box,
+            a check box or a grade box. The twin.
         host: whether it acted on the host, or changed a file there.
         verifier: whether it acted in the verifier's own box.
         check: whether it acted in the check box, which is there for that.
