@@ -38,7 +38,8 @@ What an executor leaves behind for the harness and for later boxes. A cell names
 Beside `host`, or in the verifier's own box, it would have landed. In a check or grade box it may
 act: those are there to run the work, and here the command that runs in them is a careless one,
 which loads whatever lies about. What the graders themselves refuse to load stands in
-[write a grader](write-a-grader.md). The twin is a careless command of the executor in its own box, or one of those.
+[write a grader](write-a-grader.md). The twin is a careless command of the executor in its own box,
+or one of those.
 """
 
 
