@@ -7,6 +7,7 @@ sees the source's owner as its role, and nobody else's id changes.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from rolewall.sandbox.protocol import ZoneMount
 from rolewall.sandbox.uids import Identity
 
 __all__ = ["attach_zones"]
+
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 
 
 def attach_zones(pid: int, identity: Identity, mounts: Sequence[ZoneMount]) -> None:
@@ -44,6 +47,8 @@ def _open(mount: ZoneMount) -> int:
     try:
         return os.open(mount.source, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
+        if error.errno not in _ABSENT:
+            raise  # the machine's doing, not that of whoever named the directory
         raise InputError(
             f"zone {mount.zone} cannot be opened: {error.strerror}", place=str(mount.source)
         ) from error

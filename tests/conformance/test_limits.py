@@ -59,7 +59,7 @@ def test_a_box_that_is_ended_at_its_memory_limit(start: Start) -> None:
 def test_a_box_that_starves_while_nobody_looks(start: Start) -> None:
     box = start(limits=TIGHT)
     box.run(["python3", "-c", STARVE])
-    for _ in range(50):
+    for _ in range(200):
         leave = f"(while :; do {FILL}; done) >/dev/null 2>&1 & exit 0"
         assert box.run(["setsid", "sh", "-c", leave], timeout=30).returncode in (0, 137)
         assert box.kill_all() >= 0
