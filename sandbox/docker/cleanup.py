@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError
 from rolewall.sandbox.docker.container import LABEL
 from rolewall.sandbox.docker.engine import Engine, find_engine
-from rolewall.sandbox.docker.failure import is_being_removed
+from rolewall.sandbox.docker.failure import has_just_ended, is_being_removed
 from rolewall.sandbox.owner import Owner
 
 __all__ = ["clean", "remove"]
+
+RETRY_SECONDS = 0.05
 
 
 def remove(engine: Engine, container: str) -> None:
@@ -29,12 +32,20 @@ def remove(engine: Engine, container: str) -> None:
 
 
 def _remove(client: Any, container: str) -> None:
-    try:
-        client.remove_container(container, v=True, force=True)
-    except Exception as problem:
-        if not is_being_removed(problem):
-            raise
-        client.wait(container, timeout=int(client.timeout), condition="removed")
+    until = time.monotonic() + client.timeout
+    while True:
+        try:
+            client.remove_container(container, v=True, force=True)
+            return
+        except Exception as problem:
+            if is_being_removed(problem):
+                client.wait(container, timeout=int(client.timeout), condition="removed")
+                return
+            # It ended as the engine went to kill it, which may also keep the engine from
+            # removing it by itself: it has to be asked again.
+            if not has_just_ended(problem) or time.monotonic() > until:
+                raise
+        time.sleep(RETRY_SECONDS)
 
 
 def clean() -> list[str]:

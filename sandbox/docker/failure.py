@@ -38,7 +38,7 @@ import errno
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError, StorageError
 
-__all__ = ["is_being_removed", "is_missing", "is_transient", "translate", "unreachable"]
+__all__ = ["has_just_ended", "is_being_removed", "is_missing", "is_transient", "translate", "unreachable"]
 
 HTTP_CONFLICT = 409
 OUR_OWN = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
@@ -82,6 +82,14 @@ def is_being_removed(problem: BaseException) -> bool:
         and problem.status_code == HTTP_CONFLICT
         and "already in progress" in str(problem.explanation)
     )
+
+
+def has_just_ended(problem: BaseException) -> bool:
+    """Whether the engine refuses to remove a container because, as it went to kill it, it
+    ended by itself."""
+    from docker import errors
+
+    return isinstance(problem, errors.APIError) and "is not running" in str(problem.explanation)
 
 
 def is_transient(problem: BaseException) -> bool:

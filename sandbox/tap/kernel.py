@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 __all__ = [
     "PATH_MAX",
+    "Exhausted",
     "Notification",
     "is_valid",
+    "open_file",
     "open_in_root",
     "pending",
     "read_memory",
@@ -32,10 +34,16 @@ _FLAG_CONTINUE = 1
 _NOTIF = struct.Struct("<QIIiIQ6Q")
 _RESPONSE = struct.Struct("<QqiI")
 _SYS_OPENAT2 = 437
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 _RESOLVE_IN_ROOT = 0x10
 _RESOLVE_NO_MAGICLINKS = 0x02
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Exhausted(Exception):
+    """This machine lacks the descriptors or the memory to look at a call. No ``OSError``,
+    which would say something of the file: a role must not be refused for it."""
 
 
 class _Iovec(ctypes.Structure):
@@ -133,8 +141,7 @@ def read_memory(tid: int, address: int, size: int) -> bytes:
     _local.length = size
     count = _readv(tid, _local_at, 1, _remote_at, 2 if size > first else 1, 0)
     if count <= 0:
-        code = ctypes.get_errno() or errno.EFAULT
-        raise OSError(code, os.strerror(code))
+        raise _failure(ctypes.get_errno() or errno.EFAULT)
     return ctypes.string_at(_address, count)
 
 
@@ -153,6 +160,22 @@ def open_in_root(root: int, path: bytes, flags: int) -> int:
     how = _how.pack(flags | os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
     fd = _openat2(_SYS_OPENAT2, root, path, how, len(how))
     if fd < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+        raise _failure(ctypes.get_errno())
     return int(fd)
+
+
+def open_file(path: str, flags: int) -> int:
+    """``os.open`` that raises Exhausted where that is the reason."""
+    try:
+        return os.open(path, flags | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in _EXHAUSTED:
+            raise _failure(error.errno) from None
+        raise
+
+
+def _failure(code: int) -> Exception:
+    words = os.strerror(code)
+    if code in _EXHAUSTED:
+        return Exhausted(f"the supervisor cannot look at a call: {words}")
+    return OSError(code, words)

@@ -82,7 +82,7 @@ class Root:
     """
 
     def __init__(self, tid: int) -> None:
-        self.fd = os.open(f"/proc/{tid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.fd = kernel.open_file(f"/proc/{tid}/root", os.O_PATH | os.O_DIRECTORY)
         text = self._text(self.fd)
         self._prefix = b"" if text == b"/" else text
 

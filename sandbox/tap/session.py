@@ -56,6 +56,9 @@ class Session:
             return
         try:
             code = self._answer(call)
+        except kernel.Exhausted as error:
+            self.recorder.break_off(str(error))
+            code = errno.EPERM
         except Exception as error:  # a call that cannot be handled must not end the others
             code = self._unhandled(call, error)
         # Checked after the answer was found: this very call may have spent the budget.

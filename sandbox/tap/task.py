@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from rolewall.policies import escape
 
+from . import kernel
+
 __all__ = ["TaskFacts", "read_link", "task_facts"]
 
 _STATUS_MAX = 8192
@@ -41,7 +43,7 @@ def task_facts(tid: int) -> TaskFacts:
 
 def _status(tid: int) -> dict[bytes, bytes]:
     try:
-        fd = os.open(f"/proc/{tid}/status", os.O_RDONLY | os.O_CLOEXEC)
+        fd = kernel.open_file(f"/proc/{tid}/status", os.O_RDONLY)
     except OSError:
         return {}
     try:

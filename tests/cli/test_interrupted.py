@@ -46,14 +46,21 @@ def boxes_of(harness: int) -> list[int]:
     return found
 
 
-def containers_of(harness: int) -> list[str]:
-    words = ["docker", "ps", "-a", "-q", "--filter", f"label=rolewall.pid={harness}"]
+def containers_of(harness: int, *more: str) -> list[str]:
+    words = ["docker", "ps", "-q", "--filter", f"label=rolewall.pid={harness}", *more]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.split()
 
 
 def alive(backend: Backend, harness: int) -> bool:
     return bool(containers_of(harness) if backend.name == "docker" else boxes_of(harness))
+
+
+def left(backend: Backend, harness: int) -> bool:
+    """Also what was killed between its making and its start, which nobody but ``clean`` ends."""
+    if backend.name != "docker":
+        return alive(backend, harness)
+    return bool(containers_of(harness, "-a"))
 
 
 def start(team: Path, tasks: Path, backend: Backend, out: Path) -> subprocess.Popen[str]:
@@ -85,6 +92,9 @@ def test_nothing_lives_on_and_the_run_resumes(
         assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
         assert not (out / "scratch").exists()
     until(lambda: not alive(backend, process.pid))
+    if number == signal.SIGKILL:
+        assert cli("clean").code == 0
+    assert not left(backend, process.pid)
     kept = {p: p.read_bytes() for p in records.glob("*/episode.json")}
     assert 1 <= len(kept) < 3
 

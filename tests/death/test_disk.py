@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,3 +195,43 @@ def test_out_of_descriptors(
             assert record["status"] == "error" or record["grade"] == "pass", record
         counts.append(done.returncode)
     assert counts[-1] == 0
+
+
+@pytest.mark.parametrize("starve", [True, False])
+def test_a_supervisor_out_of_descriptors_refuses_no_role(
+    backend: Backend, tmp_path: Path, starve: bool
+) -> None:
+    """What it cannot look at ends the box: a refusal would be laid to the role."""
+    zone = tmp_path / "zone"
+    zone.mkdir()
+    script = "touch /data/ready; until test -e /data/go; do sleep 0.05; done; echo x > /data/out"
+    argv = [sys.executable, "-m", "rolewall", "exec", "--role", "executor", "--backend",
+            backend.name, "--zone", f"data={zone}:write", "--", "sh", "-c", script]  # fmt: skip
+    process = subprocess.Popen(list(map(str, argv)), stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(zone / "ready")
+        if starve:
+            resource.prlimit(supervisor_of(process.pid), resource.RLIMIT_NOFILE, (3, 3))
+        (zone / "go").touch()
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, (zone / "out").exists()) == ((125, False) if starve else (0, True))
+    assert ("Too many open files" in said) is starve
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def supervisor_of(harness: int) -> int:
+    (found,) = (
+        int(entry.parent.name)
+        for entry in Path("/proc").glob("[0-9]*/stat")
+        if entry.read_text().rpartition(")")[2].split()[1] == str(harness)
+        and b"tap.supervisor" in (entry.parent / "cmdline").read_bytes()
+    )
+    return found

@@ -7,7 +7,7 @@ import requests
 from docker import errors
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError, StorageError
-from rolewall.sandbox.docker.failure import is_being_removed, is_missing, translate
+from rolewall.sandbox.docker.failure import has_just_ended, is_being_removed, is_missing, translate
 
 
 def refusal(status: int, said: str) -> errors.APIError:
@@ -71,3 +71,9 @@ def test_missing_and_vanishing_are_recognised() -> None:
     assert not is_missing(refusal(500, "no such container"))
     assert is_being_removed(refusal(409, "removal of container x is already in progress"))
     assert not is_being_removed(refusal(409, "name is in use"))
+
+
+def test_a_container_that_ended_as_it_was_killed() -> None:
+    said = "Could not kill running container x, cannot remove - Container x is not running"
+    assert has_just_ended(refusal(500, said))
+    assert not has_just_ended(refusal(409, "name is in use"))
