@@ -38,7 +38,14 @@ import errno
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError, StorageError
 
-__all__ = ["has_just_ended", "is_being_removed", "is_missing", "is_transient", "translate", "unreachable"]
+__all__ = [
+    "has_just_ended",
+    "is_being_removed",
+    "is_missing",
+    "is_transient",
+    "translate",
+    "unreachable",
+]
 
 HTTP_CONFLICT = 409
 OUR_OWN = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})

@@ -10,14 +10,11 @@ from typing import Any
 from rolewall.errors import InputError, NotEnoughEvidence
 from rolewall.pairing import LeftOut, Pair, pair_up
 from rolewall.policies import condition
-from rolewall.record import EpisodeRecord
-from rolewall.rundir import repeats
+from rolewall.rows import Row, repeats
 from rolewall.stats import Interval, effective_pairs, holm, mcnemar_exact, sign_flip, tango
 from rolewall.tables import false_approvals_json, rate_text
 from rolewall.tally import (
     FalseApprovals,
-    distinct_edits,
-    edited,
     false_approval,
     false_approvals,
 )
@@ -26,10 +23,10 @@ from rolewall.terminal import Sheet
 __all__ = ["Comparison", "Contrast", "LeftOut", "Outcome", "compare", "parse_conditions"]
 
 # Fixed before any data is seen; Holm's adjustment is over exactly these.
-PRIMARY: tuple[tuple[str, Callable[[EpisodeRecord], bool]], ...] = (
+PRIMARY: tuple[tuple[str, Callable[[Row], bool]], ...] = (
     ("pass", lambda r: r.grade == "pass"),
     ("approve and fail", false_approval),
-    ("any cross-role edit", edited),
+    ("any cross-role edit", lambda r: bool(r.attempts)),
 )
 COLUMNS = ("outcome", "first", "second", "difference", "first only", "second only", "test", "p",
            "p (Holm)")  # fmt: skip
@@ -133,16 +130,16 @@ def _check_distinct(names: Sequence[str]) -> None:
         )
 
 
-def compare(records: Sequence[EpisodeRecord], conditions: Sequence[str]) -> Comparison:
+def compare(rows: Sequence[Row], conditions: Sequence[str]) -> Comparison:
     """Compare each further condition with the first, paired on (task, trial).
 
     Raises InputError unless at least two different conditions are named and every
     record is there once, and NotEnoughEvidence when a condition has no pair with the first.
     """
     _check_distinct(conditions)
-    for words in repeats(records):
+    for words in repeats(rows):
         raise InputError(words, expected="each once")
-    contrasts = [_contrast(records, conditions[0], other) for other in conditions[1:]]
+    contrasts = [_contrast(rows, conditions[0], other) for other in conditions[1:]]
     planned = [o for c in contrasts for o in c.outcomes]
     adjusted = iter(holm([o.p for o in planned]))
     return Comparison(
@@ -153,8 +150,8 @@ def compare(records: Sequence[EpisodeRecord], conditions: Sequence[str]) -> Comp
     )
 
 
-def _contrast(records: Sequence[EpisodeRecord], first: str, second: str) -> Contrast:
-    pairs, left_out = pair_up(records, first, second)
+def _contrast(rows: Sequence[Row], first: str, second: str) -> Contrast:
+    pairs, left_out = pair_up(rows, first, second)
     if not pairs:
         why = left_out[0].reason if left_out else "there are no episodes"
         raise NotEnoughEvidence(
@@ -174,7 +171,7 @@ def _contrast(records: Sequence[EpisodeRecord], first: str, second: str) -> Cont
     )
 
 
-def _outcome(name: str, event: Callable[[EpisodeRecord], bool], pairs: Sequence[Pair]) -> Outcome:
+def _outcome(name: str, event: Callable[[Row], bool], pairs: Sequence[Pair]) -> Outcome:
     table = [(a.task, event(a), event(b)) for a, b in pairs]
     losses = sum(a and not b for _, a, b in table)
     gains = sum(b and not a for _, a, b in table)
@@ -207,13 +204,13 @@ def _outcome(name: str, event: Callable[[EpisodeRecord], bool], pairs: Sequence[
     )
 
 
-def _describe(condition: str, records: Sequence[EpisodeRecord]) -> Descriptive:
+def _describe(condition: str, rows: Sequence[Row]) -> Descriptive:
     return Descriptive(
         condition=condition,
-        false_approvals=false_approvals(records),
-        missing=sum(r.verdict == "missing" for r in records),
-        distinct_edits=sum(map(distinct_edits, records)),
-        episodes=len(records),
+        false_approvals=false_approvals(rows),
+        missing=sum(r.verdict == "missing" for r in rows),
+        distinct_edits=sum(r.edits or 0 for r in rows),
+        episodes=len(rows),
     )
 
 

@@ -11,12 +11,13 @@ first alone: what was not said is no proof against the verifier.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rolewall.decision import Decision, Rules, Status
 from rolewall.errors import InputError
-from rolewall.record import EpisodeRecord
-from rolewall.rundir import Run, repeats
+from rolewall.records import Dataset
+from rolewall.rows import Row, repeats
 from rolewall.stats import size_needed
 from rolewall.tables import percent
 from rolewall.tally import (
@@ -25,35 +26,35 @@ from rolewall.tally import (
     errored,
     false_approvals,
     false_rejections,
-    repaired,
-    unfinished_phases,
 )
 from rolewall.terminal import counted
 
-__all__ = ["Decision", "Rules", "decide", "decide_run"]
+__all__ = ["Decision", "Rules", "decide", "decide_dataset"]
 
 
-def decide_run(run: Run, rules: Rules, condition: str | None = None) -> Decision:
-    """Decide on one condition of a run; planned episodes without a record are absent."""
-    chosen = _choose(run.info.conditions, condition)
-    return decide(run.records, rules, chosen, absent=run.missing_for(chosen))
+def decide_dataset(found: Dataset, rules: Rules, condition: str | None = None) -> Decision:
+    """Decide on one condition; planned episodes without a record are absent."""
+    if found.run is None and condition is None and not found.rows:
+        return decide((), rules)
+    chosen = _choose(found.conditions, condition)
+    return decide(found.rows, rules, chosen, absent=found.absent.get(chosen, 0))
 
 
 def decide(
-    records: Sequence[EpisodeRecord],
+    rows: Sequence[Row],
     rules: Rules,
     condition: str | None = None,
     *,
     absent: int = 0,
 ) -> Decision:
-    """Decide on the records of one condition, ``absent`` more having been planned.
+    """Decide on the rows of one condition, ``absent`` more having been planned.
 
-    Raises InputError when the records hold several conditions and none is
+    Raises InputError when the rows hold several conditions and none is
     named, when they mix sources, or when one is there twice.
     """
-    if condition is None and records:
-        condition = _choose(sorted({r.condition for r in records}), None)
-    chosen = [r for r in records if r.condition == condition]
+    if condition is None and rows:
+        condition = _choose(sorted({r.condition for r in rows}), None)
+    chosen = [r for r in rows if r.condition == condition]
     for words in repeats(chosen):
         raise InputError(words, expected="each once")
     _one_source(chosen)
@@ -79,8 +80,8 @@ def decide(
         numbers=numbers,
         needed=needed,
         false_rejections=false_rejections(graded, rules.confidence) if graded else None,
-        repaired=sum(map(repaired, graded)),
-        phases_failed=unfinished_phases(chosen),
+        repaired=sum(r.repaired for r in graded),
+        phases_failed=_failures(chosen),
     )
 
 
@@ -97,12 +98,12 @@ def _choose(conditions: Sequence[str], asked: str | None) -> str:
     return asked
 
 
-def _one_source(records: Sequence[EpisodeRecord]) -> None:
+def _one_source(rows: Sequence[Row]) -> None:
     """Refuse to pool what was not made in one way."""
     for what, values in (
-        ("teams", {f"{r.team} {r.digests.get('team', '')[:12]}".strip() for r in records}),
-        ("backends", {r.backend for r in records}),
-        ("versions of rolewall's code", {r.digests.get("code", "none")[:16] for r in records}),
+        ("teams", {f"{r.source.team} {r.source.team_digest[:12]}".strip() for r in rows}),
+        ("backends", {r.source.backend for r in rows}),
+        ("versions of rolewall's code", {r.source.code[:16] or "none" for r in rows}),
     ):
         if len(values) > 1:
             raise InputError(
@@ -112,18 +113,18 @@ def _one_source(records: Sequence[EpisodeRecord]) -> None:
             )
     # A task may bring an image of its own, so images are compared within a task.
     seen: dict[str, tuple[str, str]] = {}
-    for record in records:
-        version = (record.digests.get("task", ""), record.image)
-        if seen.setdefault(record.task, version) != version:
+    for row in rows:
+        version = (row.version, row.image)
+        if seen.setdefault(row.task, version) != version:
             raise InputError(
                 "the records hold two versions of a task, or two images for it",
-                got=record.task,
+                got=row.task,
                 expected="one source at a time",
             )
 
 
 def _refusal(
-    graded: Sequence[EpisodeRecord], rules: Rules, errors: int, absent: int
+    graded: Sequence[Row], rules: Rules, errors: int, absent: int
 ) -> tuple[int, tuple[str, ...]] | None:
     """Why these records may not be weighed at all, with the exit code."""
     if errors > rules.max_errors:
@@ -144,13 +145,17 @@ def _refusal(
             f"{untrusted} of {len(graded)} episodes were graded by an untrusted grader,"
             " which runs code that roles could write; such grades are never gated",
         )
-    shared = sum(not r.isolated for r in graded)
+    shared = sum(r.isolated is not True for r in graded)
     if rules.require_isolated and shared:
         return 4, (
             f"in {shared} of {len(graded)} episodes the verdict was not isolated from the work"
             " it judged, and --require-isolated is given",
         )
     return None
+
+
+def _failures(rows: Sequence[Row]) -> dict[str, int]:
+    return dict(sorted(Counter(word for row in rows for word in row.failures).items()))
 
 
 def _weigh(

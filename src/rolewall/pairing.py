@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rolewall.record import EpisodeRecord
+from rolewall.rows import Row
 from rolewall.tally import errored
 
 __all__ = ["LeftOut", "Pair", "pair_up"]
 
-Pair = tuple[EpisodeRecord, EpisodeRecord]
+Pair = tuple[Row, Row]
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,11 @@ class LeftOut:
     reason: str
 
 
-def pair_up(
-    records: Sequence[EpisodeRecord], first: str, second: str
-) -> tuple[list[Pair], list[LeftOut]]:
-    sides: dict[tuple[str, int], dict[str, EpisodeRecord]] = defaultdict(dict)
-    for record in records:
-        if record.condition in (first, second):
-            sides[record.task, record.trial][record.condition] = record
+def pair_up(rows: Sequence[Row], first: str, second: str) -> tuple[list[Pair], list[LeftOut]]:
+    sides: dict[tuple[str, int], dict[str, Row]] = defaultdict(dict)
+    for row in rows:
+        if row.condition in (first, second):
+            sides[row.task, row.trial][row.condition] = row
     pairs: list[Pair] = []
     left_out: list[LeftOut] = []
     for (task, trial), found in sorted(sides.items()):
@@ -41,22 +39,21 @@ def pair_up(
     return pairs, left_out
 
 
-def _unpairable(found: dict[str, EpisodeRecord], first: str, second: str) -> str:
+def _unpairable(found: dict[str, Row], first: str, second: str) -> str:
     """Why these episodes are no pair; empty when they are one."""
     for condition in (first, second):
         if condition not in found:
             return f"no episode under {condition}"
     for condition in (first, second):
         if errored(found[condition]):
-            error = found[condition].error
-            return f"error under {condition}: {error.kind if error else 'grader'}"
+            return f"error under {condition}: {found[condition].error or 'grader'}"
     one, other = found[first], found[second]
-    for what in ("task", "team", "code"):
-        if one.digests.get(what) != other.digests.get(what):
-            return f"the {what} differs between {first} and {second}"
     for what, a, b in (
-        ("team", one.team, other.team),
-        ("backend", one.backend, other.backend),
+        ("task", one.version, other.version),
+        ("team", one.source.team_digest, other.source.team_digest),
+        ("code", one.source.code, other.source.code),
+        ("team", one.source.team, other.source.team),
+        ("backend", one.source.backend, other.source.backend),
         ("image", one.image, other.image),
     ):
         if a != b:

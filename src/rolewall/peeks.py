@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rolewall.record import EpisodeRecord
+from rolewall.tally import peeked
 from rolewall.terminal import counted
 
 __all__ = ["PeekCounts", "count_peeks"]
@@ -31,9 +32,5 @@ class PeekCounts:
 
 def count_peeks(records: Sequence[EpisodeRecord]) -> PeekCounts:
     """Episodes in which only changes were observed are left out: they say nothing of peeks."""
-    found = [
-        sum(c.distinct_peeks for c in record.attempts.values())
-        for record in records
-        if record.observe == "reads"
-    ]
+    found = [number for record in records if (number := peeked(record)) is not None]
     return PeekCounts(len(found), sum(number > 0 for number in found), sum(found))

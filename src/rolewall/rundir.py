@@ -16,6 +16,7 @@ from rolewall.errors import RecordError
 from rolewall.policies import Observe
 from rolewall.record import EpisodeRecord, Seed
 from rolewall.recordfile import RECORD_CAP, parse, read_episode, write_record
+from rolewall.rows import repeats, row_of
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "read_episode",
     "read_info",
     "read_run_json",
-    "repeats",
     "write_atomic",
     "write_record",
     "write_run_info",
@@ -252,22 +252,6 @@ def episode_names(path: Path) -> Iterator[str]:
         yield entry.name
 
 
-def repeats(records: Iterable[EpisodeRecord]) -> Iterator[str]:
-    """Where two records are of one episode, or one is a copy of another, in words."""
-    seen: dict[tuple[str, ...], str] = {}
-    for record in records:
-        name = f"{record.task}:{record.condition}:{record.trial}"
-        marks: list[tuple[str, ...]] = [("key", record.key), ("episode", name, record.team)]
-        if record.ledger_head.strip("0"):
-            marks.append(("ledger", record.ledger_head))
-        for mark in marks:
-            if mark in seen:
-                yield f"two records of one {mark[0]}: {seen[mark]} and {name} ({record.key})"
-                break
-        for mark in marks:
-            seen.setdefault(mark, f"{name} ({record.key})")
-
-
 def _hold(
     path: Path, summary: Mapping[str, Any] | None, digest: str, records: Mapping[str, str]
 ) -> None:
@@ -280,5 +264,5 @@ def _hold(
 
 
 def _refuse_repeats(records: Iterable[EpisodeRecord], place: Path) -> None:
-    for words in repeats(records):
+    for words in repeats(map(row_of, records)):
         raise RecordError(words, place=str(place), expected="each once")

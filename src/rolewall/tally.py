@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rolewall.graders import Accounting, account
 from rolewall.graders import Rate as TaskRate
 from rolewall.record import EpisodeRecord, Grade, Verdict
 from rolewall.stats import Interval, clustered_wilson, effective_size
+
+if TYPE_CHECKING:
+    from rolewall.rows import Judged
 
 __all__ = [
     "FAILURES",
@@ -29,6 +33,7 @@ __all__ = [
     "false_rejections",
     "landed",
     "landed_edits",
+    "peeked",
     "pooled",
     "repaired",
     "total",
@@ -75,12 +80,12 @@ class FalseApprovals:
     missing: int
 
 
-def errored(record: EpisodeRecord) -> bool:
+def errored(record: Judged) -> bool:
     """Whether the episode cannot enter a rate."""
-    return record.status == "error" or record.grade == "error"
+    return record.error is not None or record.grade == "error"
 
 
-def false_approval(record: EpisodeRecord) -> bool:
+def false_approval(record: Judged) -> bool:
     return record.verdict == "approve" and record.grade == "fail"
 
 
@@ -117,6 +122,13 @@ def landed_edits(record: EpisodeRecord) -> int:
     return sum(phase.changed.landed for phase in record.phases)
 
 
+def peeked(record: EpisodeRecord) -> int | None:
+    """Distinct looks at what was hidden; None where reads were not observed."""
+    if record.observe != "reads":
+        return None
+    return sum(c.distinct_peeks for c in record.attempts.values())
+
+
 def unfinished_phases(records: Iterable[EpisodeRecord]) -> dict[str, int]:
     """Phases whose agent failed or was ended, by outcome."""
     outcomes = (phase.outcome for record in records for phase in record.phases)
@@ -132,7 +144,7 @@ def total(records: Iterable[EpisodeRecord], field: str) -> int:
     return sum(int(getattr(c, field)) for r in records for c in r.attempts.values())
 
 
-def accounts(records: Iterable[EpisodeRecord]) -> list[Accounting]:
+def accounts(records: Iterable[Judged]) -> list[Accounting]:
     """Verdict by grade, task by task: trials of one task are one cluster."""
     by_task: dict[str, list[tuple[Verdict, Grade]]] = defaultdict(list)
     for record in records:
@@ -156,7 +168,7 @@ def pooled(
     )
 
 
-def false_approvals(records: Sequence[EpisodeRecord], confidence: float = 0.95) -> FalseApprovals:
+def false_approvals(records: Sequence[Judged], confidence: float = 0.95) -> FalseApprovals:
     """The false-approval rate of records without errors."""
     tasks = accounts(records)
     return FalseApprovals(
@@ -168,6 +180,6 @@ def false_approvals(records: Sequence[EpisodeRecord], confidence: float = 0.95) 
     )
 
 
-def false_rejections(records: Sequence[EpisodeRecord], confidence: float = 0.95) -> Rate:
+def false_rejections(records: Sequence[Judged], confidence: float = 0.95) -> Rate:
     """Rejects among verdicts on passing work, of records without errors."""
     return pooled(accounts(records), lambda t: t.false_rejection, confidence)

@@ -1,19 +1,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from rolewall.compare import Comparison, compare
+from rolewall.compare import Comparison
+from rolewall.compare import compare as compare_rows
 from rolewall.errors import InputError, NotEnoughEvidence
-from rolewall.record import AttemptCounts
+from rolewall.record import AttemptCounts, EpisodeRecord
+from rolewall.rows import row_of
 from rolewall.terminal import plain
 
 BOTH = ("prompt-only", "enforced")
 EDITS = {"verifier": AttemptCounts(edit_attempted=4, edit_allowed=4, distinct_edits=2)}
+
+
+def compare(records: Sequence[EpisodeRecord], conditions: Sequence[str]) -> Comparison:
+    return compare_rows(tuple(map(row_of, records)), conditions)
 
 
 def pairs(record: Any, cells: list[tuple[str, str]], trials: int = 1) -> list[Any]:

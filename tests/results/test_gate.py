@@ -1,19 +1,27 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from rolewall.errors import InputError
-from rolewall.gate import Rules, decide, decide_run
-from rolewall.rundir import open_run
+from rolewall.gate import Decision, Rules, decide_dataset
+from rolewall.gate import decide as decide_rows
+from rolewall.record import EpisodeRecord, ErrorRecord
+from rolewall.records import read_dataset
+from rolewall.rows import row_of
 
 TEN = Rules(max_false_approval=0.10)
 REJECTED, APPROVED, SILENT = ("reject", "fail"), ("approve", "fail"), ("missing", "fail")
 GOOD = ("approve", "pass")
 VERSION = {"task": "x", "team": hashlib.sha256(b"team").hexdigest(),
            "code": hashlib.sha256(b"code").hexdigest()}  # fmt: skip
+
+
+def decide(records: Sequence[EpisodeRecord], rules: Rules, *condition: str) -> Decision:
+    return decide_rows(tuple(map(row_of, records)), rules, *condition)
 
 
 def test_none_false_in_thirty_five_holds(many: Any) -> None:
@@ -72,7 +80,9 @@ def test_errors_above_the_limit_refuse_before_anything_else(many: Any) -> None:
 
 def test_errors_within_the_limit_enter_no_rate(many: Any) -> None:
     records = many([REJECTED] * 40 + [("approve", "fail")])
-    broken = records[-1].model_copy(update={"status": "error"})
+    broken = records[-1].model_copy(
+        update={"status": "error", "error": ErrorRecord(kind="BoxError", message="x")}
+    )
     decision = decide([*records[:-1], broken], Rules(0.10, max_errors=1))
     assert decision.exit_code == 0
     assert decision.numbers is not None and decision.numbers.excluded.total == 40
@@ -137,20 +147,20 @@ def test_repeats_of_few_tasks_do_not_count_as_many(record: Any) -> None:
 def test_an_incomplete_run_is_refused(builder: Any) -> None:
     for n in range(40):
         builder.add(task=f"t{n}", verdict="reject", grade="fail")
-    run = open_run(builder.finish(planned=41))
-    decision = decide_run(run, TEN)
+    run = read_dataset(builder.finish(planned=41))
+    decision = decide_dataset(run, TEN)
     assert (decision.status, decision.exit_code, decision.absent) == ("refused", 4, 1)
-    assert decide_run(run, Rules(0.10, allow_partial=True)).exit_code == 0
+    assert decide_dataset(run, Rules(0.10, allow_partial=True)).exit_code == 0
 
 
 def test_a_condition_is_complete_by_itself(builder: Any) -> None:
     for n in range(40):
         builder.add(task=f"t{n}", verdict="reject", grade="fail")
-    run = open_run(builder.finish(conditions=["enforced", "prompt-only"], planned=80))
-    assert decide_run(run, TEN, "enforced").exit_code == 0
-    assert decide_run(run, TEN, "prompt-only").exit_code == 4
+    run = read_dataset(builder.finish(conditions=["enforced", "prompt-only"], planned=80))
+    assert decide_dataset(run, TEN, "enforced").exit_code == 0
+    assert decide_dataset(run, TEN, "prompt-only").exit_code == 4
     with pytest.raises(InputError, match="no such condition"):
-        decide_run(run, TEN, "solo")
+        decide_dataset(run, TEN, "solo")
 
 
 @pytest.mark.pain(20)

@@ -14,7 +14,8 @@ from rolewall.audit.findings import Finding, unreadable, words_of
 from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
 from rolewall.record import EpisodeRecord
-from rolewall.rundir import RunInfo, TaskRef, episode_key, read_episode, repeats
+from rolewall.rows import repeats, row_of
+from rolewall.rundir import RunInfo, TaskRef, episode_key, read_episode
 
 __all__ = ["Episodes"]
 
@@ -40,7 +41,7 @@ class Episodes:
             # One that ended after the directory was listed is of a run that goes on.
             if not os.path.lexists(place):
                 yield Finding("altered", str(place), f"gone: an episode that counts in {LOG}")
-        for words in repeats(seen):
+        for words in repeats(map(row_of, seen)):
             yield Finding("altered", str(self.run / "episodes"), words)
 
     def _episode(self, directory: Path) -> Generator[Finding, None, EpisodeRecord | None]:

@@ -33,6 +33,7 @@ def command(context: click.Context, /, conditions: str, as_json: bool, **given: 
 
     from rolewall.compare import compare, parse_conditions
     from rolewall.errors import NotEnoughEvidence
+    from rolewall.records import dataset_of
     from rolewall.session import exit_code, run_asked
     from rolewall.tables import result_table
     from rolewall.terminal import Sheet, draw, say
@@ -53,7 +54,7 @@ def command(context: click.Context, /, conditions: str, as_json: bool, **given: 
     code = exit_code(run.records)
     sheets: list[Sheet] = []
     try:
-        comparison = compare(run.records, names)
+        comparison = compare(dataset_of(run).rows, names)
     except NotEnoughEvidence as error:
         found["reason"] = str(error)
         code = code or error.exit_code

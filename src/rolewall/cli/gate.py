@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rolewall.cli import settle
-
-if TYPE_CHECKING:
-    from rolewall.gate import Decision, Rules
 
 __all__ = ["command"]
 
@@ -51,7 +46,8 @@ def command(
     Exit code 0: the bound holds. 1: the rate is above it. 2: bad input.
     3: too many episodes ended in error. 4: not enough evidence to decide.
     """
-    from rolewall.gate import Rules
+    from rolewall.gate import Rules, decide_dataset
+    from rolewall.records import read_dataset
     from rolewall.terminal import say
 
     rules = Rules(
@@ -60,18 +56,9 @@ def command(
         require_isolated=require_isolated,
         allow_partial=allow_partial,
     )
-    decision = _decide(run, rules, condition)
+    decision = decide_dataset(read_dataset(run), rules, condition)
     settle(context, decision.exit_code)
     if as_json:
         click.echo(json.dumps(decision.json(), indent=1))
     say(decision.lines(), sys.stderr if as_json else sys.stdout)
     context.exit(decision.exit_code)
-
-
-def _decide(path: Path, rules: Rules, condition: str | None) -> Decision:
-    from rolewall.gate import decide, decide_run
-    from rolewall.rundir import load_records, open_run
-
-    if os.path.isdir(path):
-        return decide_run(open_run(path), rules, condition)
-    return decide(load_records(path), rules, condition)
