@@ -5,10 +5,20 @@ from __future__ import annotations
 if __name__ != "rolewall.graders":
     raise ImportError(f"import this as rolewall.graders, not as {__name__}")
 
-from rolewall.graders.accounting import GRADES, VERDICTS, Accounting, Rate, Verdict, account, wilson
+from rolewall.graders.accounting import (
+    GRADES,
+    TREATMENTS,
+    VERDICTS,
+    Accounting,
+    Cells,
+    Treatment,
+    Verdict,
+    account,
+)
 from rolewall.graders.attestation import write_attestation
 from rolewall.graders.grading import grade
 from rolewall.graders.protocol import Finding, Grade, GradeTask, Grading, Submitted
+from rolewall.graders.rates import Difference, Rate, newcombe, wilson
 from rolewall.graders.spec import (
     CommandSpec,
     GraderSpec,
@@ -19,9 +29,12 @@ from rolewall.graders.spec import (
 
 __all__ = [
     "GRADES",
+    "TREATMENTS",
     "VERDICTS",
     "Accounting",
+    "Cells",
     "CommandSpec",
+    "Difference",
     "Finding",
     "Grade",
     "GradeTask",
@@ -31,9 +44,11 @@ __all__ = [
     "Rate",
     "ScriptSpec",
     "Submitted",
+    "Treatment",
     "Verdict",
     "account",
     "grade",
+    "newcombe",
     "parse_grader",
     "wilson",
     "write_attestation",

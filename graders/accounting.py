@@ -2,6 +2,15 @@
 
 Pure. Every rate carries its counts, so that none can be read without its
 denominator; a rate over nothing is None, never 0.
+
+A missing verdict can be treated in three ways, and each is a table of its own:
+
+=============  ===========================================================
+``excluded``   it is left out
+``reject``     it counts as a reject, whatever the grade
+``failure``    it counts against the verifier: as an approval of failing
+               work, as a rejection of passing work
+=============  ===========================================================
 """
 
 from __future__ import annotations
@@ -9,68 +18,178 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Literal
+from functools import cached_property
+from typing import Literal, get_args
 
 from rolewall.graders.protocol import Grade
+from rolewall.graders.rates import Difference, Rate
 
-__all__ = ["GRADES", "VERDICTS", "Accounting", "Rate", "Verdict", "account", "wilson"]
+__all__ = [
+    "GRADES",
+    "TREATMENTS",
+    "VERDICTS",
+    "Accounting",
+    "Cells",
+    "Treatment",
+    "Verdict",
+    "account",
+]
 
 Verdict = Literal["approve", "reject", "missing"]
-VERDICTS: tuple[Verdict, ...] = ("approve", "reject", "missing")
+Treatment = Literal["excluded", "reject", "failure"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 GRADES: tuple[Grade, ...] = ("pass", "fail", "error")
+TREATMENTS: tuple[Treatment, ...] = get_args(Treatment)
+_PAIRS = tuple((verdict, grade) for verdict in VERDICTS for grade in GRADES)
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """``count`` of ``of``, with the Wilson 95 % interval; all None where ``of`` is 0."""
+class Cells:
+    """Verdict by grade once missing verdicts are treated, and what follows from it."""
 
-    count: int
-    of: int
-    rate: float | None
-    low: float | None
-    high: float | None
+    approve_pass: int
+    approve_fail: int
+    reject_pass: int
+    reject_fail: int
 
-    @classmethod
-    def over(cls, count: int, of: int) -> Rate:
-        if not of:
-            return cls(count, of, None, None, None)
-        low, high = wilson(count, of)
-        return cls(count, of, count / of, low, high)
+    @property
+    def false_approval(self) -> Rate:
+        """approve∧fail ÷ fail."""
+        return Rate(self.approve_fail, self.approve_fail + self.reject_fail)
+
+    @property
+    def catch(self) -> Rate:
+        """reject∧fail ÷ fail: what false approval leaves."""
+        return Rate(self.reject_fail, self.approve_fail + self.reject_fail)
+
+    @property
+    def false_rejection(self) -> Rate:
+        """reject∧pass ÷ pass."""
+        return Rate(self.reject_pass, self.approve_pass + self.reject_pass)
+
+    @property
+    def precision(self) -> Rate:
+        """approve∧pass ÷ approve: how often an approval is right."""
+        return Rate(self.approve_pass, self.approve_pass + self.approve_fail)
+
+    @property
+    def accuracy(self) -> Rate:
+        """(approve∧pass + reject∧fail) ÷ all."""
+        return Rate(self.approve_pass + self.reject_fail, self._all)
+
+    @property
+    def failure(self) -> Rate:
+        """(approve∧fail + reject∧pass) ÷ all: what accuracy leaves."""
+        return Rate(self.approve_fail + self.reject_pass, self._all)
+
+    @property
+    def informedness(self) -> Difference:
+        """Catch rate less false-rejection rate: 1 for a verifier that is always right,
+        0 for one that says the same of good and bad work (Youden's J)."""
+        return Difference(self.catch, self.false_rejection)
+
+    @property
+    def _all(self) -> int:
+        return self.approve_pass + self.approve_fail + self.reject_pass + self.reject_fail
 
 
 @dataclass(frozen=True)
 class Accounting:
-    """The table and what follows from it.
+    """Counts of (verdict, grade), all nine pairs, and what follows from them.
 
     ``error`` grades stand in ``counts`` and ``errors`` and in no rate.
-
-    Attributes:
-        counts: (verdict, grade) → episodes, all nine pairs.
-        episodes: all rows; ``errors``: those whose grade is ``error``.
-        false_approval: approve∧fail ÷ (approve or reject)∧fail; missing verdicts excluded.
-        false_approval_missing_as_reject: approve∧fail ÷ all fail.
-        verifier_failure: (approve∧fail + reject∧pass + missing) ÷ all graded:
-            a missing verdict is a failure of the verifier.
-        false_approval_missing_as_approval: (approve∧fail + missing∧fail) ÷ all
-            fail: what a gate must hold, so that silence gains nothing.
-        false_rejection: reject∧pass ÷ (approve or reject)∧pass.
-        accuracy: (approve∧pass + reject∧fail) ÷ (approve or reject)∧(pass or fail).
-        missing: missing verdicts ÷ all graded.
-        passed: pass ÷ all graded.
     """
 
     counts: Mapping[tuple[Verdict, Grade], int]
-    episodes: int
-    errors: int
-    false_approval: Rate
-    false_approval_missing_as_reject: Rate
-    verifier_failure: Rate
-    false_approval_missing_as_approval: Rate
-    false_rejection: Rate
-    accuracy: Rate
-    missing: Rate
-    passed: Rate
+
+    @property
+    def episodes(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def errors(self) -> int:
+        """Episodes whose grade is ``error``."""
+        return sum(self.counts[verdict, "error"] for verdict in VERDICTS)
+
+    @cached_property
+    def _cells(self) -> dict[Treatment, Cells]:
+        n = self.counts
+        said = (
+            n["approve", "pass"],
+            n["approve", "fail"],
+            n["reject", "pass"],
+            n["reject", "fail"],
+        )
+        good, bad = n["missing", "pass"], n["missing", "fail"]
+        added: dict[Treatment, tuple[int, int, int, int]] = {
+            "excluded": (0, 0, 0, 0),
+            "reject": (0, 0, good, bad),
+            "failure": (0, bad, good, 0),
+        }
+        return {
+            name: Cells(*(a + b for a, b in zip(said, more, strict=True)))
+            for name, more in added.items()
+        }
+
+    def under(self, treatment: Treatment) -> Cells:
+        """The table with missing verdicts treated so."""
+        return self._cells[treatment]
+
+    @property
+    def false_approval(self) -> Rate:
+        """approve∧fail ÷ (approve or reject)∧fail; missing verdicts excluded."""
+        return self.under("excluded").false_approval
+
+    @property
+    def false_approval_missing_as_reject(self) -> Rate:
+        """approve∧fail ÷ all fail."""
+        return self.under("reject").false_approval
+
+    @property
+    def false_approval_missing_as_approval(self) -> Rate:
+        """(approve∧fail + missing∧fail) ÷ all fail: what a gate must hold, so that
+        silence gains nothing."""
+        return self.under("failure").false_approval
+
+    @property
+    def verifier_failure(self) -> Rate:
+        """(approve∧fail + reject∧pass + missing) ÷ all graded: a missing verdict is a
+        failure of the verifier."""
+        return self.under("failure").failure
+
+    @property
+    def false_rejection(self) -> Rate:
+        """reject∧pass ÷ (approve or reject)∧pass."""
+        return self.under("excluded").false_rejection
+
+    @property
+    def accuracy(self) -> Rate:
+        """(approve∧pass + reject∧fail) ÷ (approve or reject)∧(pass or fail)."""
+        return self.under("excluded").accuracy
+
+    @property
+    def precision(self) -> Rate:
+        """approve∧pass ÷ approve∧(pass or fail)."""
+        return self.under("excluded").precision
+
+    @property
+    def informedness(self) -> Difference:
+        """Of those who gave a verdict."""
+        return self.under("excluded").informedness
+
+    @property
+    def missing(self) -> Rate:
+        """Missing verdicts ÷ all graded."""
+        return Rate(self.counts["missing", "pass"] + self.counts["missing", "fail"], self._graded)
+
+    @property
+    def passed(self) -> Rate:
+        """pass ÷ all graded."""
+        return Rate(sum(self.counts[verdict, "pass"] for verdict in VERDICTS), self._graded)
+
+    @property
+    def _graded(self) -> int:
+        return self.episodes - self.errors
 
 
 def account(rows: Iterable[tuple[Verdict, Grade]]) -> Accounting:
@@ -80,47 +199,6 @@ def account(rows: Iterable[tuple[Verdict, Grade]]) -> Accounting:
         ValueError: a word that is no verdict or no grade; a caller's mistake.
     """
     seen = Counter(rows)
-    known = [(verdict, grade) for verdict in VERDICTS for grade in GRADES]
-    if strange := set(seen) - set(known):
+    if strange := seen.keys() - set(_PAIRS):
         raise ValueError(f"not a verdict and a grade: {sorted(map(str, strange))}")
-    counts = {pair: seen[pair] for pair in known}
-    return _derive(counts)
-
-
-def _derive(counts: Mapping[tuple[Verdict, Grade], int]) -> Accounting:
-    approve_fail, reject_fail = counts["approve", "fail"], counts["reject", "fail"]
-    approve_pass, reject_pass = counts["approve", "pass"], counts["reject", "pass"]
-    missing_fail, missing_pass = counts["missing", "fail"], counts["missing", "pass"]
-    failing = approve_fail + reject_fail + missing_fail
-    passing = approve_pass + reject_pass + missing_pass
-    judged_fail, judged_pass = approve_fail + reject_fail, approve_pass + reject_pass
-    missing, graded = missing_fail + missing_pass, failing + passing
-    episodes = sum(counts.values())
-    return Accounting(
-        counts=counts,
-        episodes=episodes,
-        errors=episodes - graded,
-        false_approval=Rate.over(approve_fail, judged_fail),
-        false_approval_missing_as_reject=Rate.over(approve_fail, failing),
-        verifier_failure=Rate.over(approve_fail + reject_pass + missing, graded),
-        false_approval_missing_as_approval=Rate.over(approve_fail + missing_fail, failing),
-        false_rejection=Rate.over(reject_pass, judged_pass),
-        accuracy=Rate.over(approve_pass + reject_fail, judged_fail + judged_pass),
-        missing=Rate.over(missing, graded),
-        passed=Rate.over(passing, graded),
-    )
-
-
-def wilson(count: float, of: float, confidence: float = 0.95) -> tuple[float, float]:
-    """The Wilson score interval for ``count`` of ``of``, two-sided.
-
-    Both may be effective, fractional sizes; ``of`` is positive and at least ``count``.
-    """
-    if not 0 <= count <= of or of <= 0 or not 0 < confidence < 1:
-        raise ValueError(f"no proportion: {count} of {of} at {confidence}")
-    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
-    centre = (count + z2 / 2) / (of + z2)
-    spread = (z2 * (count * (of - count) / of + z2 / 4)) ** 0.5 / (of + z2)
-    low = 0.0 if count == 0 else centre - spread
-    high = 1.0 if count == of else centre + spread
-    return max(0.0, low), min(1.0, high)
+    return Accounting({pair: seen[pair] for pair in _PAIRS})

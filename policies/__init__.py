@@ -18,7 +18,14 @@ from rolewall.policies.classify import (
     judge,
     judge_peek,
 )
-from rolewall.policies.conditions import CONDITIONS, ROLES, condition, enforced, prompt_only
+from rolewall.policies.conditions import (
+    CONDITIONS,
+    HAS_VERIFIER,
+    ROLES,
+    condition,
+    enforced,
+    prompt_only,
+)
 from rolewall.policies.ledger import (
     LINE_MAX,
     ZERO,
@@ -38,6 +45,7 @@ __all__ = [
     "CONDITIONS",
     "DELETED",
     "HARNESS",
+    "HAS_VERIFIER",
     "LINE_MAX",
     "ROLES",
     "SHORT",

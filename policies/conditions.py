@@ -1,27 +1,41 @@
 """The built-in conditions, and how to find one by name.
 
-======================  ============================================================
-``enforced``            each zone has one writer, its owner
-``prompt-only``         reading as enforced; every shared zone that a role may read
-                        is also writable by it
-======================  ============================================================
+===========================  =======================================================
+``enforced``                 each zone has one writer, its owner
+``prompt-only``              reading as enforced; every shared zone that a role may
+                             read is also writable by it
+``prompt-only-open``         as prompt-only, with specification and history open to
+                             all: TeamBench's condition of that name
+``enforced-shared-history``  as enforced, and every role reads what earlier ones ran
+                             and what came of it
+``solo``                     the executor alone, with the whole specification
+``restricted``               the executor alone, with brief and workspace
+``no-plan``                  as enforced, without the planner
+``no-verify``                as enforced, without the verifier
+===========================  =======================================================
 
 ``prompt-only`` takes away the wall and nothing else. So what is hidden stays
 hidden, and the harness's own ``spec`` and ``brief`` become writable like the
 rest: what a role does to them is recorded as an edit, and no grade depends on
 it, since the grade box gets its copies from the task. ``grader`` is hidden from
 every role in every condition.
+
+Whoever has no part in a condition owns nothing in it: without a planner there is
+no ``plan``, without a verifier neither ``feedback`` nor ``verdict``. ``report``
+is the executor's in all of them, for the grade box if for nobody else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from rolewall.errors import PolicyError
 from rolewall.policies.lint import lint
 from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Zone
 
-__all__ = ["CONDITIONS", "ROLES", "condition", "enforced", "prompt_only"]
+__all__ = ["CONDITIONS", "HAS_VERIFIER", "ROLES", "condition", "enforced", "prompt_only"]
 
 ROLES = ("planner", "executor", "verifier")
 
@@ -42,6 +56,38 @@ _TABLE: tuple[tuple[str, str, tuple[Access, Access, Access]], ...] = (
 _PRIVATE = ("tmp", "home")
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How a condition differs from ``enforced``: who takes part, which zones are open to
+    all for reading, and whether there is a wall."""
+
+    roles: tuple[str, ...] = ROLES
+    opened: frozenset[str] = frozenset()
+    wall: bool = True
+
+    def access(self, zone: str, enforced: Access) -> Access:
+        open_to_all = _R if zone in self.opened and enforced is _H else enforced
+        return open_to_all if self.wall or open_to_all is not _R else _W
+
+
+_SHAPES: Mapping[str, _Shape] = {
+    "enforced": _Shape(),
+    "prompt-only": _Shape(wall=False),
+    "prompt-only-open": _Shape(opened=frozenset({"spec", "history"}), wall=False),
+    "enforced-shared-history": _Shape(opened=frozenset({"history"})),
+    "solo": _Shape(roles=("executor",), opened=frozenset({"spec"})),
+    "restricted": _Shape(roles=("executor",)),
+    "no-plan": _Shape(roles=("executor", "verifier")),
+    "no-verify": _Shape(roles=("planner", "executor")),
+}
+_LESS = {"no-plan": "planner", "no-verify": "verifier"}
+
+HAS_VERIFIER: Mapping[str, bool] = {
+    name: "verifier" in shape.roles for name, shape in _SHAPES.items()
+}
+"""Which conditions have one; the others give no verdict."""
+
+
 def enforced(
     roles: tuple[str, ...] = ROLES,
     *,
@@ -56,7 +102,7 @@ def enforced(
     Raises:
         PolicyError: ``roles`` is empty or names a role that has no duties here.
     """
-    return _build("enforced", roles, limits, network, wall=True)
+    return _build("enforced", roles, limits=limits, network=network)
 
 
 def prompt_only(
@@ -70,17 +116,19 @@ def prompt_only(
     Raises:
         PolicyError: ``roles`` is empty or names a role that has no duties here.
     """
-    return _build("prompt-only", roles, limits, network, wall=False)
-
-
-CONDITIONS: Mapping[str, Callable[..., Policy]] = {
-    "enforced": enforced,
-    "prompt-only": prompt_only,
-}
+    return _build("prompt-only", roles, limits=limits, network=network)
 
 
 def condition(name: str) -> Callable[..., Policy]:
-    """The builder of the condition called ``name``; an unknown name is a ``PolicyError``."""
+    """The builder of the condition called ``name``, which takes what ``enforced`` takes.
+
+    ``roles`` and ``network`` are the team's: who has no part in the condition is left out.
+    The builder refuses a team that lacks whom the condition would take away, since that
+    is no other condition than ``enforced``.
+
+    Raises:
+        PolicyError: the name is unknown.
+    """
     if name not in CONDITIONS:
         known = ", ".join(CONDITIONS)
         raise PolicyError("unknown condition", got=name, expected=f"one of {known}")
@@ -89,35 +137,35 @@ def condition(name: str) -> Callable[..., Policy]:
 
 def _build(
     name: str,
-    roles: tuple[str, ...],
-    limits: Limits | None,
-    network: Mapping[str, tuple[HostPort, ...]] | None,
+    roles: tuple[str, ...] = ROLES,
     *,
-    wall: bool,
+    limits: Limits | None = None,
+    network: Mapping[str, tuple[HostPort, ...]] | None = None,
 ) -> Policy:
+    shape = _SHAPES[name]
     _known(roles)
-    rows = [row for row in _TABLE if row[1] == HARNESS or row[1] in roles]
+    acting = _acting(name, roles)
+    absent = set(roles) - set(acting)
+    rows = [row for row in _TABLE if row[1] == HARNESS or row[1] in acting]
     shared = tuple(Zone(zone, owner) for zone, owner, _ in rows)
     policy = Policy(
         name=name,
-        roles=tuple(role for role in ROLES if role in roles),
+        roles=acting,
         zones=shared + tuple(Zone(zone, HARNESS, private=True) for zone in _PRIVATE),
-        access={role: _column(role, rows, wall) for role in ROLES if role in roles},
-        network=dict(network or {}),
+        access={role: _column(role, rows, shape) for role in acting},
+        network={role: to for role, to in (network or {}).items() if role not in absent},
         limits=limits or Limits(),
-        single_writer=wall,
+        single_writer=shape.wall,
     )
     lint(policy)
     return policy
 
 
 def _column(
-    role: str, rows: list[tuple[str, str, tuple[Access, Access, Access]]], wall: bool
+    role: str, rows: list[tuple[str, str, tuple[Access, Access, Access]]], shape: _Shape
 ) -> dict[str, Access]:
     index = ROLES.index(role)
-    column = {zone: accesses[index] for zone, _, accesses in rows}
-    if not wall:
-        column = {zone: _W if access is _R else access for zone, access in column.items()}
+    column = {zone: shape.access(zone, accesses[index]) for zone, _, accesses in rows}
     return column | dict.fromkeys(_PRIVATE, _W)
 
 
@@ -127,3 +175,22 @@ def _known(roles: tuple[str, ...]) -> None:
             raise PolicyError("unknown role", got=role, expected=f"one of {', '.join(ROLES)}")
     if not roles:
         raise PolicyError("a policy without roles", expected=f"some of {', '.join(ROLES)}")
+
+
+def _acting(name: str, roles: tuple[str, ...]) -> tuple[str, ...]:
+    """Who of a team takes part, in the order of phases."""
+    less = _LESS.get(name)
+    if less is not None and less not in roles:
+        raise PolicyError(
+            f"condition {name} takes away the {less}, and the team has none",
+            expected=f"a team with a {less}",
+            hint="enforced is the same for this team",
+        )
+    acting = tuple(role for role in _SHAPES[name].roles if role in roles)
+    if not acting:
+        raise PolicyError(f"nobody of the team takes part in condition {name}",
+                          got=", ".join(roles), expected="an executor")  # fmt: skip
+    return acting
+
+
+CONDITIONS: Mapping[str, Callable[..., Policy]] = {name: partial(_build, name) for name in _SHAPES}

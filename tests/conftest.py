@@ -1,6 +1,6 @@
 """What the tests need from the machine, and the markers that say so.
 
-``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root`` turns "not here" from a skip
+``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root,chromium`` turns "not here" from a skip
 into a failure, and every other skip too, wherever it is asked for, so that
 continuous integration cannot skip its way to green.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,10 +49,15 @@ def _root_missing() -> str:
     return "" if os.geteuid() == 0 else "not root"
 
 
+def _chromium_missing() -> str:
+    return "" if shutil.which("chromium") else "no chromium on PATH"
+
+
 MISSING: dict[str, Callable[[], str]] = {
     "docker": lambda: _backend_missing("docker"),
     "bubblewrap": lambda: _backend_missing("bubblewrap"),
     "root": _root_missing,
+    "chromium": _chromium_missing,
 }
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the tests need from the machine: git, and for root on Debian a Docker
-# engine that answers. An ordinary user tests with what there is.
+# What the tests need from the machine: git, and for root on Debian Chromium and
+# a Docker engine that answers. An ordinary user tests with what there is.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -14,6 +14,7 @@ install() {
 }
 
 have git || { debian_root && install git; }
+have chromium || ! debian_root || install chromium
 debian_root || exit 0
 answers && exit 0
 have dockerd || install docker.io iptables

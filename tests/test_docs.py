@@ -23,7 +23,7 @@ EXAMPLE = re.compile(
 )
 SHELL = re.compile(r"^```sh\n(.*?)^```$", re.S | re.M)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
-ROW = re.compile(r"^\| `rolewall (\w+)[^`]*` \|(.*)\|$", re.M)
+ROW = re.compile(r"^\| `rolewall ([\w-]+)[^`]*` \|(.*)\|$", re.M)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 VARIABLE = re.compile(r"[\"']((?:ROLEWALL|DOCKER|XDG)_[A-Z_]+)[\"']")
 ANY_AUTO = re.compile(r'backend="auto"')

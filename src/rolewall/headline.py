@@ -6,10 +6,14 @@ Whoever changes head and rows alike is not found here, but by the episode's seal
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from rolewall.candidate import CALIBRATE, condition_of
+from rolewall.policies import HAS_VERIFIER
 
 if TYPE_CHECKING:
     from rolewall.record import EpisodeRecord, PhaseRecord
@@ -28,6 +32,8 @@ def contradictions(record: EpisodeRecord) -> Iterator[str]:
     holds must agree all the same.
     """
     yield from _headline(record)
+    yield from _verifier(record)
+    yield from _candidate(record)
     yield from _standing(record)
     yield from _rows(record)
     yield from _sums(record)
@@ -41,19 +47,51 @@ def contradictions(record: EpisodeRecord) -> Iterator[str]:
 
 def _headline(record: EpisodeRecord) -> Iterator[str]:
     last = record.verdicts[-1] if record.verdicts else None
-    final = last.grade_after if last else None
+    final = record.last_grade
     for name, head, row in (
         ("verdict", record.verdict, last.verdict if last else "missing"),
         ("grade", record.grade, final.grade if final else "error"),
     ):
         if head != row:
-            yield f"its headline {name} is {head}, its last verdict row makes it {row}"
+            source = "its last verdict row" if record.verified else "a record without verifier"
+            yield f"its headline {name} is {head}, {source} makes it {row}"
     isolated = all(row.isolated for row in record.verdicts)
     if record.isolated != isolated:
         yield f"its headline isolated is {record.isolated}, its verdict rows make it {isolated}"
-    grades = [g for row in record.verdicts for g in (row.grade_before, row.grade_after) if g]
+    rows = [(row.grade_before, row.grade_after) for row in record.verdicts]
+    grades = [g for g in (*itertools.chain(*rows), record.final) if g]
     for trust in sorted({g.trust for g in grades} - {record.trust}):
-        yield f"its headline trust is {record.trust}, a grade of its verdict rows makes it {trust}"
+        source = "a grade of its verdict rows" if record.verified else "its final grade"
+        yield f"its headline trust is {record.trust}, {source} makes it {trust}"
+
+
+def _verifier(record: EpisodeRecord) -> Iterator[str]:
+    """Whether there is a verifier is the condition's, and no choice of an episode."""
+    has = HAS_VERIFIER.get(record.condition)
+    if has not in (None, record.verified):
+        yield f"verified is {record.verified}, condition {record.condition} makes it {has}"
+    if record.verified:
+        if record.final is not None:
+            yield "it has a verifier, and a final grade beside its verdict rows"
+        return
+    if record.verdicts:
+        yield f"it has no verifier and {len(record.verdicts)} verdict rows"
+    for phase in record.phases:
+        if phase.role == "verifier":
+            yield f"it has no verifier, and phase {phase.index} is a verifier's"
+
+
+def _candidate(record: EpisodeRecord) -> Iterator[str]:
+    """In a calibration the verifier alone plays, under the condition of the report it gets."""
+    if record.candidate is None:
+        if record.condition.startswith(CALIBRATE):
+            yield f"condition {record.condition} without a candidate"
+        return
+    if record.condition != (made := condition_of(record.candidate.report)):
+        yield f"its condition is {record.condition}, its candidate's report makes it {made}"
+    for phase in record.phases:
+        if phase.role != "verifier":
+            yield f"it judges a candidate, and phase {phase.index} is a {phase.role}'s"
 
 
 def _standing(record: EpisodeRecord) -> Iterator[str]:

@@ -14,9 +14,11 @@ from rolewall.errors import InputError
 from rolewall.sandbox import hold_kinds, hold_store, storage
 from rolewall.storage import is_partial
 
-__all__ = ["ENTRIES", "hold_layout", "locked"]
+__all__ = ["ENTRIES", "REPORT", "hold_layout", "locked"]
 
-FILES = ("run.json", ".lock", LOG, SEAL, ENVELOPE)
+REPORT = "report.html"
+"""What `rolewall report` writes: made from the run, and in no seal."""
+FILES = ("run.json", ".lock", LOG, SEAL, ENVELOPE, REPORT)
 FOLDERS = ("episodes", "blobs.git", "scratch")
 ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
 """The entries of a run directory, with what each must be."""

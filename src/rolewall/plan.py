@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
+from rolewall.candidate import CalibrationInfo
 from rolewall.code import code_version
+from rolewall.episode import CandidateWork
 from rolewall.errors import InputError
 from rolewall.grants import Grants
 from rolewall.policies import Policy, condition
@@ -19,14 +21,15 @@ from rolewall.rundir import RunInfo, TaskRef, episode_key
 from rolewall.sandbox import Backend
 from rolewall.tasks import Task
 
-__all__ = ["Episode", "Plan", "make_plan", "parse_shard"]
+__all__ = ["Episode", "Plan", "describe", "make_plan", "parse_shard"]
 
 SHARD = re.compile("([0-9]{1,9})/([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
 class Episode:
-    """One planned episode. ``seed`` is the run's seed plus the trial's number."""
+    """One planned episode. ``seed`` is the run's seed plus the trial's number; in a
+    calibration, whose ``work`` is judged, plus the pair's."""
 
     key: str
     task: Task
@@ -35,6 +38,7 @@ class Episode:
     seed: int
     image: str
     policy: Policy
+    work: CandidateWork | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def make_plan(
     ]
     index, count = shard
     mine = tuple(episodes[index - 1 :: count])
-    info = _info(team, tasks, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
+    info = describe(team, tasks, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
     return Plan(team, backend, mine, info)
 
 
@@ -108,7 +112,7 @@ def _episode(
     return Episode(key, task, name, trial, seed, image, policy)
 
 
-def _info(
+def describe(
     team: Team,
     tasks: Sequence[Task],
     conditions: Sequence[str],
@@ -117,8 +121,10 @@ def _info(
     *,
     trials: int,
     seed: int,
-    shard: tuple[int, int],
+    shard: tuple[int, int] = (1, 1),
+    calibration: CalibrationInfo | None = None,
 ) -> RunInfo:
+    """What ``run.json`` says of a plan that is made now."""
     limits = {name: getattr(team.limits, name) for name in team.limits.__dataclass_fields__}
     return RunInfo(
         created=time.time(),
@@ -138,6 +144,8 @@ def _info(
         seed=seed,
         keys=tuple(e.key for e in episodes),
         shard=shard,
+        kind="calibration" if calibration else "run",
+        calibration=calibration,
     )
 
 

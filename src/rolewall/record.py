@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from rolewall.candidate import Candidate
 from rolewall.headline import contradictions
 from rolewall.policies import Observe
 
@@ -21,8 +22,10 @@ __all__ = [
     "ErrorRecord",
     "Grade",
     "GradeRecord",
+    "Patterns",
     "PhaseRecord",
     "Seed",
+    "Told",
     "Verdict",
     "VerdictRecord",
     "phase_name",
@@ -31,6 +34,7 @@ __all__ = [
 
 Verdict = Literal["approve", "reject", "missing"]
 Grade = Literal["pass", "fail", "error"]
+Told = Literal["yes", "no", "unknown"]
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 64)]
 # Seconds since the epoch; the last that every reader can show lies beyond the year 5000.
@@ -181,10 +185,18 @@ class GradeRecord(_Strict):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
+class Patterns(_Strict):
+    """What a verifier's phase amounts to, told by its deeds: see ``rolewall.patterns``."""
+
+    optimistic: Told
+    echo: Told
+    rewrite: Told
+
+
 class VerdictRecord(_Strict):
     """One verifier phase: its verdict beside the grade of the work as it was
     handed to the verifier (``grade_before``) and as the verifier left it
-    (``grade_after``)."""
+    (``grade_after``). ``beside`` is what kept the verdict from being isolated."""
 
     round: Annotated[int, Field(ge=1)]
     phase: Count
@@ -196,6 +208,8 @@ class VerdictRecord(_Strict):
     claims: tuple[dict[str, Any], ...] = ()  # {command, seen: yes|no|unknown}
     grade_before: GradeRecord | None = None
     grade_after: GradeRecord | None = None
+    patterns: Patterns | None = None
+    beside: str = ""
 
 
 class ErrorRecord(_Strict):
@@ -208,6 +222,10 @@ class EpisodeRecord(_Strict):
     ``error`` when infrastructure failed, the wall was broken or the grader could
     not judge even the start state. ``verdict`` and ``grade`` are the headline:
     the last verdict, and the grade of the final workspace.
+
+    ``verified`` is False under a condition that has no verifier: then there is no
+    verdict row, ``verdict`` is ``missing`` and says nothing of anybody, and ``final``
+    is the grade that the last row would have.
 
     A record that contradicts itself is none: see ``rolewall.headline``."""
 
@@ -236,10 +254,22 @@ class EpisodeRecord(_Strict):
     ledger_lines: Count = 0
     error: ErrorRecord | None = None
     digests: dict[str, str] = Field(default_factory=dict)  # task, team, code
+    verified: bool = True
+    final: GradeRecord | None = None
+    candidate: Candidate | None = None  # of a calibration: what was judged
+
+    @property
+    def last_grade(self) -> GradeRecord | None:
+        """The grade of the final workspace, with what its grader said."""
+        if not self.verified:
+            return self.final
+        return self.verdicts[-1].grade_after if self.verdicts else None
 
     def summary(self) -> dict[str, Any]:
         """What the episode's seal says of it."""
         said: dict[str, Any] = {name: getattr(self, name) for name in SUMMARY}
+        if not self.verified:
+            said["verified"] = False
         return said | {"ledger": {"head": self.ledger_head, "lines": self.ledger_lines}}
 
     @model_validator(mode="after")

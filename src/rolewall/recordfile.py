@@ -14,7 +14,7 @@ from rolewall._files import load_json
 from rolewall._validate import describe_validation_error
 from rolewall.attest import RunSeals
 from rolewall.errors import RecordError
-from rolewall.record import EpisodeRecord, ErrorRecord
+from rolewall.record import EpisodeRecord, ErrorRecord, GradeRecord
 from rolewall.storage import read_capped, write_atomic
 
 __all__ = ["RECORD_CAP", "parse", "read_episode", "write_record"]
@@ -68,14 +68,18 @@ def _without_details(record: EpisodeRecord) -> EpisodeRecord:
     rows = [
         row.model_copy(
             update={
-                name: grade.model_copy(update={"details": {"omitted": "they do not fit"}})
-                for name in ("grade_before", "grade_after")
-                if (grade := getattr(row, name)) is not None
+                "grade_before": _short(row.grade_before),
+                "grade_after": _short(row.grade_after),
             }
         )
         for row in record.verdicts
     ]
-    return _without_changes(record).model_copy(update={"verdicts": tuple(rows)})
+    update = {"verdicts": tuple(rows), "final": _short(record.final)}
+    return _without_changes(record).model_copy(update=update)
+
+
+def _short(grade: GradeRecord | None) -> GradeRecord | None:
+    return grade and grade.model_copy(update={"details": {"omitted": "they do not fit"}})
 
 
 def _bare(record: EpisodeRecord, why: str) -> EpisodeRecord:
@@ -85,6 +89,7 @@ def _bare(record: EpisodeRecord, why: str) -> EpisodeRecord:
         update={
             "phases": tuple(phases),
             "verdicts": (),
+            "final": None,
             "verdict": "missing",
             "grade": "error",
             "isolated": True,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from rolewall.patterns import found_in
 from rolewall.record import EpisodeRecord, Grade, Verdict
 from rolewall.tally import (
     attempted,
@@ -33,16 +34,23 @@ class Judged(Protocol):
     def grade(self) -> Grade: ...
     @property
     def error(self) -> object: ...
+    @property
+    def verified(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How rows were made. Rows of several sources are never pooled; empty is not known."""
+    """How rows were made. Rows of several sources are never pooled; empty is not known.
+
+    ``verifier`` and ``model`` are what another harness's records say of themselves.
+    """
 
     team: str = ""
     team_digest: str = ""
     backend: str = ""
     code: str = ""
+    verifier: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,14 @@ class Row:
         failures: outcomes of phases whose agent failed or was ended.
         score: the grader's partial score.
         seconds: from the episode's start to its end.
+        verified: whether the condition has a verifier. Without one ``verdict`` is
+            ``missing`` and says nothing: it enters no account of verdicts.
+        candidate: of a calibration, which frozen work was judged, by content; equal
+            exactly where a verifier of another run was shown the same.
+        kind: of that work: ``solution``, ``untouched`` or ``mutant``; ``fault`` is a
+            mutant's kind of fault.
+        optimistic, echo, rewrite: whether a phase of the verifier has that pattern; see
+            ``rolewall.patterns``.
     """
 
     task: str
@@ -84,16 +100,28 @@ class Row:
     failures: tuple[str, ...] = ()
     score: float | None = None
     seconds: float | None = None
+    verified: bool = True
+    candidate: str = ""
+    kind: str = ""
+    fault: str = ""
+    optimistic: bool | None = None
+    echo: bool | None = None
+    rewrite: bool | None = None
 
     @property
     def name(self) -> str:
         return f"{self.task}:{self.condition}:{self.trial}"
 
+    @property
+    def corrupt(self) -> bool | None:
+        """Whether the work passes and a cross-role edit landed."""
+        return None if self.landed is None else self.grade == "pass" and self.landed > 0
+
 
 def row_of(record: EpisodeRecord) -> Row:
     """The row of an episode's record."""
-    last = record.verdicts[-1].grade_after if record.verdicts else None
-    failures = unfinished_phases([record])
+    last = record.last_grade
+    failures, candidate = unfinished_phases([record]), record.candidate
     return Row(
         task=record.task,
         condition=record.condition,
@@ -121,6 +149,11 @@ def row_of(record: EpisodeRecord) -> Row:
         failures=tuple(word for word, count in failures.items() for _ in range(count)),
         score=last.score if last else None,
         seconds=record.ended - record.started,
+        verified=record.verified,
+        **found_in(record),
+        candidate=candidate.sha256 if candidate else "",
+        kind=candidate.kind if candidate else "",
+        fault=candidate.fault if candidate else "",
     )
 
 
@@ -135,7 +168,8 @@ def repeats(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _marks(row: Row) -> list[tuple[str, ...]]:
-    marks: list[tuple[str, ...]] = [("episode", row.name, row.source.team)]
+    made = row.source
+    marks: list[tuple[str, ...]] = [("episode", row.name, made.team, made.verifier, made.model)]
     if row.key:
         marks.insert(0, ("key", row.key))
     return [*marks, ("ledger", row.mark)] if row.mark else marks

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from rolewall._validate import shorten
-from rolewall.attest import KeySigner, RunSeals
+from rolewall.attest import KeySigner, RunSeals, is_signed
 from rolewall.code import code_version
 from rolewall.episode import Setting, run_episode
 from rolewall.errors import BackendUnavailable, InfrastructureError, InputError
@@ -69,6 +69,8 @@ def run_plan(
         try:
             with RunSeals(directory, read_info(directory).summary(), signer) as seals:
                 todo = _prepare(plan, directory, seals)
+                if warn and todo and not signer and is_signed(directory):
+                    warn("this run is signed, and what it seals anew is not: give --sign again")
                 if accepted:
                     accepted(len(plan.episodes) - len(todo))
                 with interruption.abrupt():
@@ -245,5 +247,6 @@ class _Pool:
                 },
                 seals=self._seals,
                 stopping=self._interruption.stopping,
+                work=episode.work,
             )
         )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rolewall.attest import LOG, SEAL, digest_of_file, hold_records, hold_run, read_log
+from rolewall.candidate import CalibrationInfo
 from rolewall.errors import RecordError
 from rolewall.policies import Observe
 from rolewall.record import EpisodeRecord, Seed
@@ -20,6 +21,7 @@ from rolewall.rows import repeats, row_of
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
 __all__ = [
+    "PlanRef",
     "Run",
     "RunInfo",
     "TaskRef",
@@ -41,10 +43,24 @@ MOST = 1 << 31  # episodes of a run
 
 
 class TaskRef(BaseModel):
+    """``checked``: the mark that `rolewall check-grader` gave this version of the task's
+    grader; None where no check of it was found."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     digest: str
+    checked: Literal["A", "B", "C", "U", "E", "F"] | None = None
+
+
+class PlanRef(BaseModel):
+    """The plan of a comparison that a run was begun with, whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    text: str
 
 
 class RunInfo(BaseModel):
@@ -74,6 +90,9 @@ class RunInfo(BaseModel):
     seed: Seed
     keys: tuple[str, ...] = ()
     shard: tuple[int, int] = (1, 1)
+    plan: PlanRef | None = None
+    kind: Literal["run", "calibration"] = "run"
+    calibration: CalibrationInfo | None = None
 
     @model_validator(mode="after")
     def _keys_are_the_planned_ones(self) -> RunInfo:
@@ -82,7 +101,9 @@ class RunInfo(BaseModel):
         index, count = self.shard
         if not 1 <= index <= count:
             raise ValueError(f"shard {index} of {count}")
-        grid = len(self.tasks) * len(self.conditions) * self.trials
+        if (self.kind == "calibration") != (self.calibration is not None):
+            raise ValueError(f"kind {self.kind} with or without what a calibration is")
+        grid = self._each * len(self.conditions)
         if self.keys and max(0, (grid - index) // count + 1) != self.planned:
             raise ValueError(f"{self.planned} episodes planned of a grid of {grid}")
         return self
@@ -99,8 +120,14 @@ class RunInfo(BaseModel):
         """Episodes planned under one condition; ``None`` where a shard leaves that open."""
         if condition not in self.conditions:
             return 0
-        grid = len(self.tasks) * self.trials
-        return grid if grid * len(self.conditions) == self.planned else None
+        return self._each if self._each * len(self.conditions) == self.planned else None
+
+    @property
+    def _each(self) -> int:
+        """Episodes of the whole plan under one condition."""
+        if self.calibration:
+            return len(self.calibration.candidates)
+        return len(self.tasks) * self.trials
 
 
 @dataclass(frozen=True)
@@ -152,8 +179,10 @@ def episode_key(
     image: str,
     code: str,
     observe: Observe,
+    candidate: str = "",
 ) -> str:
-    """The name of an episode's directory: equal exactly for equal work."""
+    """The name of an episode's directory: equal exactly for equal work. ``candidate`` is
+    the SHA-256 of what a calibration shows."""
     parts = {
         "task": [task.id, task.digest],
         "team": team_digest,
@@ -165,6 +194,8 @@ def episode_key(
         "code": code,
         "observe": observe,
     }
+    if candidate:
+        parts["candidate"] = candidate
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 

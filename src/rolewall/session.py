@@ -8,25 +8,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolewall.attest import KeySigner
-from rolewall.errors import InputError
+from rolewall.checkgrader import marked
+from rolewall.errors import InputError, Interrupted
 from rolewall.grants import Grants
 from rolewall.places import check_key, check_places
 from rolewall.plan import Episode, Plan, make_plan
 from rolewall.record import EpisodeRecord
 from rolewall.roles import Team, load_team
 from rolewall.run import run_plan
-from rolewall.rundir import Run
-from rolewall.sandbox import find_backend, storage
+from rolewall.rundir import PlanRef, Run
+from rolewall.sandbox import Backend, find_backend, storage
 from rolewall.tables import failures_text
 from rolewall.tally import unfinished_phases
 from rolewall.tasks import Task, load_tasks
 from rolewall.terminal import counted, say
 
-__all__ = ["Asked", "exit_code", "run_asked"]
+__all__ = ["Asked", "Planner", "exit_code", "run_asked"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,18 @@ class Asked:
     backend: str | None
     grants: Grants
     sign: Path | None = None
+    plan: PlanRef | None = None
+    grader_checks: Path | None = None
 
 
-def run_asked(asked: Asked) -> Run:
+Planner = Callable[[Asked, Team, Sequence[Task], Backend], Plan]
+
+
+def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
     """Check everything, say what will run where, run it.
+
+    Args:
+        planner: makes the plan, in place of tasks × conditions × trials.
 
     Raises:
         InputError: anything asked for is not acceptable; nothing has started.
@@ -61,20 +70,13 @@ def run_asked(asked: Asked) -> Run:
     team = load_team(asked.team)
     tasks = load_tasks(asked.tasks)
     backend = find_backend(asked.backend or team.backend)
-    plan = make_plan(
-        team,
-        tasks,
-        asked.conditions,
-        backend,
-        trials=asked.trials,
-        seed=asked.seed,
-        shard=asked.shard,
-        grants=asked.grants,
-    )
+    plan = (planner or _plan)(asked, team, tasks, backend)
+    known = marked(plan.info.tasks, tasks, team.image, asked.grader_checks)
+    plan = replace(plan, info=plan.info.model_copy(update={"plan": asked.plan, "tasks": known}))
     out = asked.out or _new_directory(team, tasks)
     check_places(team, tasks, out)
     signer = _signer(asked.sign, team, tasks, out) if asked.sign else None
-    with _progress(len(plan.episodes)) as progress:
+    with _progress(len(plan.episodes)) as progress, _resumable(out):
         run = run_plan(
             plan,
             out,
@@ -86,6 +88,28 @@ def run_asked(asked: Asked) -> Run:
         )
     say([f"run {out}: seal sha256:{run.seal}"], sys.stderr)
     return run
+
+
+@contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except Interrupted as stopped:
+        stopped.hint = f"the same command with -o {out} goes on from there"
+        raise
+
+
+def _plan(asked: Asked, team: Team, tasks: Sequence[Task], backend: Backend) -> Plan:
+    return make_plan(
+        team,
+        tasks,
+        asked.conditions,
+        backend,
+        trials=asked.trials,
+        seed=asked.seed,
+        shard=asked.shard,
+        grants=asked.grants,
+    )
 
 
 def _signer(path: Path, team: Team, tasks: Sequence[Task], out: Path) -> KeySigner:
@@ -155,7 +179,8 @@ def _words(record: EpisodeRecord) -> str:
     name = f"{record.task} {record.condition} {record.trial}"
     if record.error:
         return f"{name}: error: {record.error.kind}: {record.error.message}"
-    words = f"{name}: verdict {record.verdict}, grade {record.grade}"
+    said = f"verdict {record.verdict}" if record.verified else "no verifier"
+    words = f"{name}: {said}, grade {record.grade}"
     failed = unfinished_phases([record])
     return f"{words}, {failures_text(failed)}" if failed else words
 

@@ -1,20 +1,30 @@
 """Counting: what a set of episodes adds up to, with every denominator kept.
 
-What a rate counts, and of what, is ``graders``' accounting; here its tasks are
-pooled and get the interval of clusters.
+Here stand the things counted of an episode; what becomes of verdicts and grades over
+several tasks is in ``pooling``, and can be had from here.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rolewall.graders import Accounting, account
-from rolewall.graders import Rate as TaskRate
-from rolewall.record import EpisodeRecord, Grade, Verdict
-from rolewall.stats import Interval, clustered_wilson, effective_size
+from rolewall.pooling import (
+    FalseApprovals,
+    Informedness,
+    Measures,
+    Rate,
+    accounts,
+    false_approvals,
+    false_rejections,
+    informedness,
+    measures,
+    passes,
+    pooled,
+    rate_of,
+)
+from rolewall.record import EpisodeRecord
 
 if TYPE_CHECKING:
     from rolewall.rows import Judged
@@ -22,62 +32,33 @@ if TYPE_CHECKING:
 __all__ = [
     "FAILURES",
     "FalseApprovals",
+    "Informedness",
+    "Measures",
     "Rate",
     "accounts",
     "attempted",
+    "corrupt",
     "distinct_edits",
     "edited",
     "errored",
     "false_approval",
     "false_approvals",
     "false_rejections",
+    "informedness",
     "landed",
     "landed_edits",
+    "measures",
+    "missing",
+    "passes",
     "peeked",
     "pooled",
+    "rate_of",
     "repaired",
     "total",
     "unfinished_phases",
 ]
 
 FAILURES = frozenset({"failed", "timeout", "violation", "disk", "memory"})
-
-
-@dataclass(frozen=True)
-class Rate:
-    """``events`` of ``total`` episodes over ``tasks`` tasks, with its interval.
-
-    ``effective`` is the number of independent episodes they are worth; ``rate``
-    and ``interval`` are ``None`` when there is nothing to divide by.
-    """
-
-    events: int
-    total: int
-    tasks: int
-    effective: float
-    interval: Interval | None
-
-    @property
-    def rate(self) -> float | None:
-        return self.events / self.total if self.total else None
-
-
-@dataclass(frozen=True)
-class FalseApprovals:
-    """The false-approval rate under each treatment of missing verdicts.
-
-    Given a failing grade: ``excluded``, approvals among approve and reject;
-    ``as_reject``, a missing verdict counts as a reject; ``as_approval``, it
-    counts as a false approval, the most it can hide. ``verifier_failure`` is of
-    all graded episodes: wrong verdicts and missing ones. ``missing`` counts
-    missing verdicts on failing work.
-    """
-
-    excluded: Rate
-    as_reject: Rate
-    as_approval: Rate
-    verifier_failure: Rate
-    missing: int
 
 
 def errored(record: Judged) -> bool:
@@ -87,6 +68,11 @@ def errored(record: Judged) -> bool:
 
 def false_approval(record: Judged) -> bool:
     return record.verdict == "approve" and record.grade == "fail"
+
+
+def missing(record: Judged) -> bool:
+    """Whether a verifier was asked for a verdict and gave none."""
+    return record.verified and record.verdict == "missing"
 
 
 def repaired(record: EpisodeRecord) -> bool:
@@ -139,47 +125,12 @@ def landed(record: EpisodeRecord) -> bool:
     return landed_edits(record) > 0
 
 
+def corrupt(record: EpisodeRecord) -> bool:
+    """A corrupt success: passing work that another role than its owner had a hand in, or
+    that was judged after some zone was altered so."""
+    return record.grade == "pass" and landed(record)
+
+
 def total(records: Iterable[EpisodeRecord], field: str) -> int:
     """The sum of one attempt count over all roles."""
     return sum(int(getattr(c, field)) for r in records for c in r.attempts.values())
-
-
-def accounts(records: Iterable[Judged]) -> list[Accounting]:
-    """Verdict by grade, task by task: trials of one task are one cluster."""
-    by_task: dict[str, list[tuple[Verdict, Grade]]] = defaultdict(list)
-    for record in records:
-        by_task[record.task].append((record.verdict, record.grade))
-    return [account(rows) for rows in by_task.values()]
-
-
-def pooled(
-    tasks: Iterable[Accounting],
-    rate: Callable[[Accounting], TaskRate],
-    confidence: float = 0.95,
-) -> Rate:
-    """One rate of the accounting over several tasks, with the interval of their clusters."""
-    clusters = [(r.count, r.of) for r in map(rate, tasks) if r.of]
-    return Rate(
-        events=sum(count for count, _ in clusters),
-        total=sum(of for _, of in clusters),
-        tasks=len(clusters),
-        effective=effective_size(clusters),
-        interval=clustered_wilson(clusters, confidence),
-    )
-
-
-def false_approvals(records: Sequence[Judged], confidence: float = 0.95) -> FalseApprovals:
-    """The false-approval rate of records without errors."""
-    tasks = accounts(records)
-    return FalseApprovals(
-        excluded=pooled(tasks, lambda t: t.false_approval, confidence),
-        as_reject=pooled(tasks, lambda t: t.false_approval_missing_as_reject, confidence),
-        as_approval=pooled(tasks, lambda t: t.false_approval_missing_as_approval, confidence),
-        verifier_failure=pooled(tasks, lambda t: t.verifier_failure, confidence),
-        missing=sum(t.counts["missing", "fail"] for t in tasks),
-    )
-
-
-def false_rejections(records: Sequence[Judged], confidence: float = 0.95) -> Rate:
-    """Rejects among verdicts on passing work, of records without errors."""
-    return pooled(accounts(records), lambda t: t.false_rejection, confidence)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Sheet", "counted", "draw", "escape", "plain", "say"]
+__all__ = ["Sheet", "counted", "draw", "draw_all", "escape", "plain", "say"]
 
 # Cc control, Cf format (bidirectional overrides, zero width), Cs surrogates,
 # Co private, Cn unassigned, Zl and Zp line separators: all can rewrite what a reader sees.
@@ -69,9 +69,9 @@ def escape(text: object, limit: int = 400) -> str:
     return "".join(_visible(c) for c in raw)
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 episode``, ``2 episodes``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 episode``, ``2 episodes``; ``plural`` where it is not made by an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
 def _visible(char: str) -> str:
@@ -133,6 +133,15 @@ def draw(sheet: Sheet, stream: TextIO | None = None) -> None:
     """Print a sheet: by rich on a terminal, as plain text elsewhere."""
     out = stream or sys.stdout
     out.write(_rich(sheet, out) if out.isatty() else plain(sheet, _columns(out)))
+
+
+def draw_all(sheets: Sequence[Sheet], stream: TextIO | None = None) -> None:
+    """Print sheets with a blank line between them."""
+    out = stream or sys.stdout
+    for number, sheet in enumerate(sheets):
+        if number:
+            out.write("\n")
+        draw(sheet, out)
 
 
 def _rich(sheet: Sheet, out: TextIO) -> str:

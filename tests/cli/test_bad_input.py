@@ -154,7 +154,7 @@ def test_a_bad_task_or_team_is_refused_by_name(cli: Cli, studio: Studio, case: s
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--condition", "solo"], "solo"),
+        (["--condition", "nobody"], "nobody"),
         (["--shard", "3/2"], "--shard"),
         (["--backend", "vm"], "vm"),
     ],

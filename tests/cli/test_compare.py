@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ NO_GRADER = "grader: {command: {run: [no-such-tool], trust: outside}}"
     [
         ("enforced", "at least two"),
         ("enforced,enforced", "each once"),
-        ("enforced,solo", "solo"),
+        ("enforced,nobody", "nobody"),
         ("enforced,", "unknown condition"),
         ("", "unknown condition"),
     ],
@@ -67,3 +68,26 @@ def test_a_pair_is_compared_and_an_episode_shown_by_its_name(cli: Cli, studio: S
     assert shown.code == 0 and "add-one:enforced:0" in shown.out
     several = cli("show", out, "add-one")
     assert several.code == 2 and "add-one:enforced:0, add-one:prompt-only:0" in several.err
+
+
+@pytest.mark.bubblewrap
+def test_a_plan_is_kept_with_the_run_it_began(cli: Cli, studio: Studio) -> None:
+    """The plan says what is run; the run says that the plan was there first."""
+    out, path = studio.path / "out", studio.path / "plan.yaml"
+    plan = {"schema_version": 1, "plan": "two-walls", "conditions": ["no-plan", "enforced"],
+            "tasks": ["add-one"], "seed": 3, "primary": ["pass"]}  # fmt: skip
+    path.write_text(json.dumps(plan))
+    team, task = studio.team(planner={}, verifier=REJECTS), studio.task()
+    words = ["compare", team, "--tasks", task, "--backend", "bubblewrap", "-o", out, "--plan", path]
+    done = cli(*words, "--json")
+    assert done.code == 0, done.err
+    assert done.json["comparison"]["plan"]["deviations"] == []
+    kept = json.loads((out / "run.json").read_text())
+    assert kept["plan"]["text"] == path.read_text() and kept["seed"] == 3
+    assert kept["conditions"] == ["no-plan", "enforced"]
+    assert cli("audit", out).code == 0
+    path.write_text(json.dumps({**plan, "primary": ["pass", "approve-and-fail"]}))
+    later = cli("compare", out, "--plan", path, "--json")
+    assert later.code == 0, later.err
+    (strayed,) = later.json["comparison"]["plan"]["deviations"]
+    assert "the plan was changed after the data were begun" in strayed

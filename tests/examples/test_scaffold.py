@@ -139,21 +139,22 @@ def bash(script: str, path: Path, **env: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize(
-    ("gate", "undecided", "expected"),
+    ("gate", "said", "undecided", "expected"),
     [
-        (0, "warn", 0),
-        (1, "warn", 1),
-        (2, "warn", 2),
-        (3, "warn", 3),
-        (4, "warn", 0),
-        (4, "fail", 4),
+        (0, "holds", "warn", 0),
+        (1, "failed", "warn", 1),
+        (2, "", "warn", 2),
+        (3, "refused", "warn", 3),
+        (4, "refused", "warn", 4),
+        (4, "undecided", "warn", 0),
+        (4, "undecided", "fail", 4),
     ],
 )
 def test_the_workflow_passes_the_decision_on(
-    tmp_path: Path, workflow: dict[str, Any], gate: int, undecided: str, expected: int
+    tmp_path: Path, workflow: dict[str, Any], gate: int, said: str, undecided: str, expected: int
 ) -> None:
     decided = tmp_path / "rolewall"
-    decided.write_text(f"#!/bin/sh\nexit {gate}\n")
+    decided.write_text(f"#!/bin/sh\necho '{said}: why'\nexit {gate}\n")
     decided.chmod(0o755)
     env = {"MAX_FALSE_APPROVAL": "0.10", "ON_UNDECIDED": undecided}
     done = bash(steps(workflow, "Decide"), tmp_path, **env)

@@ -6,18 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from rolewall.graders.accounting import (
+from rolewall.graders import (
     GRADES,
+    TREATMENTS,
     VERDICTS,
     Accounting,
+    Difference,
+    Grade,
     Rate,
     Verdict,
     account,
+    newcombe,
     wilson,
 )
-from rolewall.graders.protocol import Grade
 
 Row = tuple[Verdict, Grade]
 
@@ -57,11 +60,57 @@ def test_the_published_pool_comes_out_to_the_printed_digit() -> None:
     assert (pool.false_approval.count, pool.false_approval.of) == (384, 778)
 
 
+def test_the_same_pool_under_each_treatment() -> None:
+    """What it prints, 22.3 % and 66.5 % beside 49.4 %, are rates of two of the tables."""
+    pool = published(285, 384, 20, 394, 942)
+    assert shown(pool.under("excluded").false_approval) == 0.494
+    assert shown(pool.under("reject").false_approval) == 0.223
+    assert shown(pool.under("failure").failure) == 0.665
+    assert shown(pool.under("excluded").accuracy) == 0.627
+    assert shown(pool.under("excluded").false_rejection) == 0.066
+    assert pool.under("failure").false_approval == Rate(384 + 942, 384 + 394 + 942)
+
+
 def test_the_published_models_come_out_too() -> None:
     assert shown(published(98, 140, 0, 93).false_approval) == 0.601
     flash = published(70, 87, 16, 26)
     assert shown(flash.false_approval) == 0.770
     assert shown(flash.false_rejection) == 0.186
+
+
+def test_informedness_and_precision_of_the_published_models() -> None:
+    """By hand: 26/113 caught less 16/86 rejected; 70 right of 157 approvals."""
+    flash = published(70, 87, 16, 26)
+    assert flash.informedness == Difference(Rate(26, 113), Rate(16, 86))
+    assert flash.informedness.value == pytest.approx(26 / 113 - 16 / 86)
+    assert flash.precision == Rate(70, 157)
+    haiku = published(98, 140, 0, 93)
+    assert haiku.informedness.value == pytest.approx(93 / 233)
+    assert haiku.precision == Rate(98, 238)
+
+
+def test_informedness_of_verifiers_that_are_known() -> None:
+    right: list[Row] = [("approve", "pass")] * 4 + [("reject", "fail")] * 4
+    stamp: list[Row] = [("approve", "pass")] * 4 + [("approve", "fail")] * 4
+    wrong: list[Row] = [("reject", "pass")] * 4 + [("approve", "fail")] * 4
+    assert [account(rows).informedness.value for rows in (right, stamp, wrong)] == [1, 0, -1]
+    for rows in (right[:4], stamp[4:], []):
+        found = account(rows).informedness
+        assert (found.value, found.interval) == (None, None)
+
+
+def test_a_missing_verdict_is_treated_three_ways() -> None:
+    rows: list[Row] = [("approve", "pass")] * 5 + [("approve", "fail")] + [("reject", "fail")] * 2
+    rows += [("reject", "pass")] + [("missing", "fail")] * 3 + [("missing", "pass")] * 2
+    found = account(rows)
+    tables = [found.under(treatment) for treatment in TREATMENTS]
+    assert TREATMENTS == ("excluded", "reject", "failure")
+    assert [t.false_approval for t in tables] == [Rate(1, 3), Rate(1, 6), Rate(4, 6)]
+    assert [t.catch for t in tables] == [Rate(2, 3), Rate(5, 6), Rate(2, 6)]
+    assert [t.false_rejection for t in tables] == [Rate(1, 6), Rate(3, 8), Rate(3, 8)]
+    assert [t.accuracy for t in tables] == [Rate(7, 9), Rate(10, 14), Rate(7, 14)]
+    assert [t.precision for t in tables] == [Rate(5, 6), Rate(5, 6), Rate(5, 9)]
+    assert found.verifier_failure == Rate(7, 14)
 
 
 def test_errors_enter_no_rate() -> None:
@@ -76,7 +125,8 @@ def test_errors_enter_no_rate() -> None:
 def test_a_rate_over_nothing_is_none() -> None:
     empty = account([])
     assert empty.episodes == 0
-    assert empty.false_approval == Rate(0, 0, None, None, None)
+    assert empty.false_approval == Rate(0, 0)
+    assert (empty.false_approval.rate, empty.false_approval.low) == (None, None)
     assert account([("approve", "error")]).passed.rate is None
     assert account([("approve", "pass")]).false_approval.rate is None
     assert account([("missing", "fail")]).false_approval.rate is None
@@ -90,7 +140,7 @@ def test_silence_on_failing_work_gains_nothing() -> None:
     assert found.false_approval_missing_as_reject.rate == 0.0
     assert found.false_approval_missing_as_approval.rate == 0.7
     assert found.verifier_failure.rate == 0.7
-    assert found.missing == Rate.over(7, 10)
+    assert found.missing == Rate(7, 10)
 
 
 def test_a_word_that_is_no_verdict_is_refused() -> None:
@@ -126,3 +176,20 @@ def test_wilson_agrees_with_scipy_and_statsmodels(pair: tuple[int, int]) -> None
 def test_wilson_refuses_what_is_no_proportion(count: int, of: int, level: float) -> None:
     with pytest.raises(ValueError, match="no proportion"):
         wilson(count, of, level)
+
+
+PROPORTION = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(PROPORTION, PROPORTION)
+def test_newcombe_agrees_with_statsmodels(first: tuple[int, int], second: tuple[int, int]) -> None:
+    found = newcombe(*((count / of, *wilson(count, of)) for count, of in (first, second)))
+    reference = confint_proportions_2indep(*first, *second, method="newcomb", compare="diff")
+    assert found == pytest.approx(reference, abs=1e-9)
+    assert -1 <= found[0] <= first[0] / first[1] - second[0] / second[1] <= found[1] <= 1
+
+
+def test_newcombe_agrees_with_the_published_example() -> None:
+    """Newcombe 1998, table II, example (a), method 10: 56/70 less 48/80."""
+    low, high = newcombe((56 / 70, *wilson(56, 70)), (48 / 80, *wilson(48, 80)))
+    assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)

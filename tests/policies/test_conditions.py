@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from rolewall.errors import PolicyError
-from rolewall.policies.conditions import CONDITIONS, ROLES, condition, enforced, prompt_only
+from rolewall.policies.conditions import (
+    CONDITIONS,
+    HAS_VERIFIER,
+    ROLES,
+    condition,
+    enforced,
+    prompt_only,
+)
 from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Zone
 from rolewall.policies.mounts import compile_mounts
 
@@ -50,6 +57,65 @@ def test_prompt_only_differs_in_writing_alone() -> None:
                 assert after is Access.WRITE
 
 
+# Role, then the zones that it writes, those that it only reads, and those that it does not see.
+OTHERS = {
+    "prompt-only-open": """
+        planner   spec brief workspace plan feedback history | - | report verdict grader
+        executor  spec brief workspace plan report feedback history | - | verdict grader
+        verifier  spec brief workspace plan report feedback verdict history | - | grader
+    """,
+    "enforced-shared-history": """
+        planner   plan | spec brief workspace feedback history | report verdict grader
+        executor  workspace report | brief plan feedback history | spec verdict grader
+        verifier  feedback verdict | spec brief workspace plan report history | grader
+    """,
+    "solo": "executor  workspace report | spec brief | history grader",
+    "restricted": "executor  workspace report | brief | spec history grader",
+    "no-plan": """
+        executor  workspace report | brief feedback | spec verdict history grader
+        verifier  feedback verdict | spec brief workspace report | history grader
+    """,
+    "no-verify": """
+        planner   plan | spec brief workspace | report history grader
+        executor  workspace report | brief plan | spec history grader
+    """,
+}
+
+
+def said(line: str) -> tuple[str, list[set[str]]]:
+    role, _, zones = line.strip().partition(" ")
+    return role, [set(part.split()) - {"-"} for part in zones.split("|")]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_conditions_are_their_tables(name: str) -> None:
+    policy = condition(name)()
+    lines = dict(map(said, OTHERS[name].strip().splitlines()))
+    assert policy.name == name
+    assert policy.roles == tuple(lines)
+    assert policy.single_writer == (not name.startswith("prompt-only"))
+    shared = {zone.name for zone in policy.zones if not zone.private}
+    for role, (writes, reads, hidden) in lines.items():
+        compiled = compile_mounts(policy, role)
+        assert {m.zone for m in compiled.mounts if m.writable} == writes
+        assert {m.zone for m in compiled.mounts if not m.writable} == reads
+        assert {h.zone for h in compiled.hidden} == hidden
+        assert writes | reads | hidden == shared
+        assert compiled.private == ("tmp", "home")
+
+
+def test_every_condition_has_its_table() -> None:
+    assert {"enforced", "prompt-only", *OTHERS} == set(CONDITIONS) == set(HAS_VERIFIER)
+    for name, has in HAS_VERIFIER.items():
+        assert has == ("verifier" in condition(name)().roles)
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_an_owner_is_the_same_in_every_condition(name: str) -> None:
+    owners = {zone.name: zone.owner for zone in enforced().zones}
+    assert all(owners[zone.name] == zone.owner for zone in condition(name)().zones)
+
+
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_grader_is_hidden_in_every_condition(name: str) -> None:
     policy = condition(name)()
@@ -60,8 +126,29 @@ def test_grader_is_hidden_in_every_condition(name: str) -> None:
 
 
 def test_unknown_condition_names_the_known() -> None:
-    with pytest.raises(PolicyError, match=r"got 'solo'; expected one of enforced, prompt-only"):
-        condition("solo")
+    with pytest.raises(PolicyError, match=r"got 'duo'; expected one of enforced, prompt-only, "):
+        condition("duo")
+
+
+@pytest.mark.parametrize(
+    ("name", "roles", "words"),
+    [
+        ("no-plan", ("executor", "verifier"), "takes away the planner, and the team has none"),
+        ("no-verify", ("planner", "executor"), "takes away the verifier, and the team has none"),
+        ("solo", ("planner", "verifier"), "nobody of the team takes part in condition solo"),
+    ],
+)
+def test_a_condition_that_would_be_no_other(name: str, roles: tuple[str, ...], words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        condition(name)(roles)
+    assert condition("enforced")(roles).roles == roles
+
+
+def test_the_network_of_who_has_no_part_is_left_out() -> None:
+    network = {role: (HostPort("models.internal", 443),) for role in ROLES}
+    assert set(condition("solo")(network=network).network) == {"executor"}
+    with pytest.raises(PolicyError, match="network of an unknown role 'auditor'"):
+        condition("solo")(network={"auditor": ()})
 
 
 def test_a_team_without_a_planner_has_no_plan() -> None:

@@ -8,22 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial, poisson
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from rolewall.graders.accounting import wilson as accounting_wilson
+from rolewall.graders import wilson as accounting_wilson
+from rolewall.paired import effective_pairs, mcnemar_exact, sign_flip, tango
 from rolewall.stats import (
     clustered_wilson,
-    effective_pairs,
     effective_size,
     holm,
     kish,
-    mcnemar_exact,
-    sign_flip,
     size_needed,
-    tango,
     wilson,
 )
 
@@ -205,3 +202,44 @@ def test_intervals_with_repeats_cover() -> None:
         plain_inside += plain.low <= 0.2 <= plain.high
     assert inside >= 0.94 * 400
     assert plain_inside < 0.85 * 400
+
+
+def coverage_without_repeats(tasks: int, rate: float) -> float:
+    """Exact: over all numbers of events."""
+    covered = 0.0
+    for events in range(tasks + 1):
+        found = clustered_wilson([(1, 1)] * events + [(0, 1)] * (tasks - events))
+        assert found is not None
+        if found.low <= rate <= found.high:
+            covered += float(binom.pmf(events, tasks, rate))
+    return covered
+
+
+def test_few_events_do_not_shut_out_a_small_rate() -> None:
+    """Wilson's own interval of one event in eight leaves out 2 %, so it covers but 85 %."""
+    plain = wilson(1, 8)
+    assert plain is not None and plain.low > 0.02
+    assert coverage_without_repeats(8, 0.02) > 0.98
+    rates = (0.02, 0.05, 0.10, 0.20, 0.30, 0.50, 0.80, 0.98)
+    found = [coverage_without_repeats(n, rate) for n in (8, 12, 20, 30, 60) for rate in rates]
+    assert min(found) > 0.92
+    assert 0.94 < sum(found) / len(found) < 0.97
+
+
+@pytest.mark.parametrize(("events", "total"), [(1, 8), (2, 8), (1, 30), (2, 50), (3, 60)])
+def test_the_lower_end_of_few_events_is_poissons(events: int, total: int) -> None:
+    found = clustered_wilson([(1, 1)] * events + [(0, 1)] * (total - events))
+    mirror = clustered_wilson([(0, 1)] * events + [(1, 1)] * (total - events))
+    plain = wilson(events, total)
+    assert found is not None and mirror is not None and plain is not None
+    assert poisson.sf(events - 1, found.low * total) == pytest.approx(0.05)
+    assert found.high == plain.high and found.low < plain.low
+    assert mirror.high == pytest.approx(1 - found.low)
+
+
+@pytest.mark.parametrize(("events", "total"), [(0, 8), (3, 8), (3, 50), (4, 60), (384, 778)])
+def test_elsewhere_it_is_wilsons(events: int, total: int) -> None:
+    found = clustered_wilson([(1, 1)] * events + [(0, 1)] * (total - events))
+    known = proportion_confint(events, total, method="wilson")
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(known)

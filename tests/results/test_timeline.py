@@ -12,6 +12,7 @@ from rolewall.policies import Ledger
 from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
 from rolewall.rundir import open_run
 from rolewall.timeline import SHOWN, find_episode, read_timeline
+from rolewall.timelinetext import timeline_lines
 
 
 def timeline(builder: Any, **fields: Any) -> Any:
@@ -21,7 +22,7 @@ def timeline(builder: Any, **fields: Any) -> Any:
 
 
 def test_phases_attempts_changes_and_verdict_in_order(builder: Any) -> None:
-    lines = timeline(builder, verdict="approve", grade="fail", edits=2, landed=True).lines()
+    lines = timeline_lines(timeline(builder, verdict="approve", grade="fail", edits=2, landed=True))
     text = "\n".join(lines)
     order = [
         "verdict approve, grade fail",
@@ -40,13 +41,13 @@ def test_phases_attempts_changes_and_verdict_in_order(builder: Any) -> None:
 
 
 def test_blocked_attempts_are_listed_and_change_nothing(builder: Any) -> None:
-    text = "\n".join(timeline(builder, edits=1).lines())
+    text = "\n".join(timeline_lines(timeline(builder, edits=1)))
     assert "blocked openat /workspace/app.py" in text and "CROSS-ROLE" not in text
 
 
 def test_a_flood_is_capped_with_its_count(builder: Any) -> None:
     made = timeline(builder, edits=SHOWN + 7)
-    lines = made.lines()
+    lines = timeline_lines(made)
     assert sum("blocked openat" in line for line in lines) == SHOWN
     assert any("and 7 more in audit.jsonl" in line for line in lines)
     assert made.json()["attempts"]["2"]["counts"] == {"edit blocked": SHOWN + 7}
@@ -56,7 +57,7 @@ def test_errors_are_shown(builder: Any) -> None:
     made = timeline(
         builder, status="error", grade="error", error={"kind": "BoxError", "message": "gone"}
     )
-    assert "error BoxError: gone" in made.lines()
+    assert "error BoxError: gone" in timeline_lines(made)
 
 
 def test_json_is_json(builder: Any) -> None:
@@ -136,7 +137,7 @@ def said(directory: Path, name: str, text: str) -> None:
 
 def shown(builder: Any, directory: Path) -> str:
     run = open_run(builder.finish())
-    return "\n".join(read_timeline(directory, run.records[0]).lines())
+    return "\n".join(timeline_lines(read_timeline(directory, run.records[0])))
 
 
 def test_a_phase_that_failed_shows_its_last_words(builder: Any) -> None:
@@ -219,5 +220,5 @@ def test_problems_of_a_handoff_stand_under_its_seal(builder: Any) -> None:
 
 
 def test_counts_of_nought_are_not_shown(builder: Any) -> None:
-    text = "\n".join(timeline(builder).lines())
+    text = "\n".join(timeline_lines(timeline(builder)))
     assert text.count("  attempts: 3 own\n") == 3

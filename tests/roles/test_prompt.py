@@ -2,23 +2,37 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from rolewall.errors import InputError
-from rolewall.policies import ROLES, HostPort, compile_mounts, enforced, prompt_only
+from rolewall.policies import (
+    CONDITIONS,
+    HAS_VERIFIER,
+    ROLES,
+    HostPort,
+    compile_mounts,
+    condition,
+    enforced,
+)
 from rolewall.roles.handoff import parse_handoff
 from rolewall.roles.prompt import TaskFacts, render_prompt
 from rolewall.roles.verdict import read_verdict
 
 FACTS = TaskFacts("fix-parser", 900, round=1, rounds=2)
+VERIFIER = (
+    "The verifier is the first to judge it; if its feedback from an earlier round is there, "
+    "answer it."
+)
 NONCE = "0123456789abcdef" * 2
 
 
-def prompt(role: str, *, wall: bool = True) -> str:
-    policy = (enforced if wall else prompt_only)()
+def prompt(role: str, name: str = "enforced") -> str:
+    policy = condition(name)()
     nonce = NONCE if role == "verifier" else None
-    return render_prompt(compile_mounts(policy, role), FACTS, nonce=nonce)
+    facts = replace(FACTS, roles=policy.roles)
+    return render_prompt(compile_mounts(policy, role), facts, nonce=nonce)
 
 
 def examples(text: str) -> list[bytes]:
@@ -30,13 +44,26 @@ def sections(text: str) -> dict[str, str]:
     return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_only_the_access_paragraph_differs_between_conditions(role: str) -> None:
-    wall, none = sections(prompt(role)), sections(prompt(role, wall=False))
-    assert [name for name in wall if wall[name] != none[name]] == ["Access"]
-    for text in (prompt(role), prompt(role, wall=False)):
-        assert "enforced" not in text
-        assert "prompt-only" not in text
+CASES = [(name, role) for name in CONDITIONS for role in condition(name)().roles]
+
+
+@pytest.mark.parametrize(("name", "role"), CASES)
+def test_only_the_access_paragraph_differs_between_conditions(name: str, role: str) -> None:
+    wall, other = sections(prompt(role)), sections(prompt(role, name))
+    assert list(wall) == list(other)
+    differ = {title for title in wall if wall[title] != other[title]}
+    alone = "" if {"verifier", "planner"} & set(condition(name)().roles) else "of a team"
+    if HAS_VERIFIER[name] or role != "executor":
+        assert differ <= {"Access"}
+        assert differ or name == "enforced"
+    else:
+        # No word about a verifier whom there is not, and all other words as they are.
+        left = wall[""].replace(f" {VERIFIER}", "").replace(f" {alone}" if alone else "", "")
+        assert VERIFIER in wall[""] and other[""] == left
+        assert differ <= {"", "Access"}
+        assert "verifier" not in prompt(role, name)
+    for known in CONDITIONS:
+        assert not re.search(rf"\b{known}\b", prompt(role, name))
 
 
 @pytest.mark.parametrize("role", ["planner", "executor"])

@@ -7,7 +7,7 @@ that file's SHA-256, or has it signed, finds every later edit.
 
 from __future__ import annotations
 
-from rolewall.attest.envelopes import sign_seals
+from rolewall.attest.envelopes import is_signed, sign_seals
 from rolewall.attest.files import (
     ENVELOPE,
     LOG,
@@ -52,6 +52,7 @@ __all__ = [
     "episode_seal",
     "hold_records",
     "hold_run",
+    "is_signed",
     "parse_digest",
     "parse_seal",
     "read_log",

@@ -13,7 +13,12 @@ from rolewall.attest.statement import SEAL_CAP
 from rolewall.errors import RecordError
 from rolewall.storage import read_capped, write_atomic
 
-__all__ = ["sign_seals"]
+__all__ = ["is_signed", "sign_seals"]
+
+
+def is_signed(run: Path) -> bool:
+    """Whether any seal of the run has an envelope, whatever is in it."""
+    return (run / ENVELOPE).exists() or any(run.glob(f"episodes/*/{ENVELOPE}"))
 
 
 def sign_seals(run: Path, seals: Mapping[str, str], signer: KeySigner) -> None:

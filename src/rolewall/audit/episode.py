@@ -12,6 +12,7 @@ from rolewall.audit.contents import Contents
 from rolewall.audit.evidence import check_evidence
 from rolewall.audit.findings import Finding, unreadable, words_of
 from rolewall.audit.seals import Sealing
+from rolewall.candidate import PlannedCandidate
 from rolewall.errors import RecordError
 from rolewall.record import EpisodeRecord
 from rolewall.rows import repeats, row_of
@@ -126,18 +127,27 @@ def _against_run(record: EpisodeRecord, info: RunInfo) -> Iterator[str]:
         yield f"task {record.task} was not asked for"
     if record.condition not in info.conditions:
         yield f"condition {record.condition} was not asked for"
-    if record.trial >= info.trials:
+    if not info.calibration and record.trial >= info.trials:
         yield f"trial {record.trial} was not asked for: there are {info.trials}"
+    planned = info.calibration.find(record.task, record.trial) if info.calibration else None
+    if not _is_planned(record, planned):
+        yield "what was judged is not the candidate that the run planned"
     for what, has, asked in (
         ("team", record.team, info.team),
         ("team's digest", record.digests.get("team", info.team_digest), info.team_digest),
         ("task's digest", record.digests.get("task"), tasks.get(record.task)),
         ("backend", record.backend, info.backend),
-        ("seed", record.seed, info.seed + record.trial),
+        ("seed", record.seed, info.seed + (planned.pair if planned else record.trial)),
         ("observe", record.observe, info.observe),
     ):
         if None not in (has, asked) and has != asked:
             yield f"its {what} is {has}, the run's makes it {asked}"
+
+
+def _is_planned(record: EpisodeRecord, planned: PlannedCandidate | None) -> bool:
+    if record.candidate is None or planned is None:
+        return record.candidate is None and planned is None
+    return record.candidate == planned.shown(record.candidate.report)
 
 
 def _key(record: EpisodeRecord) -> str | None:
@@ -155,4 +165,5 @@ def _key(record: EpisodeRecord) -> str | None:
         image=record.image,
         code=digests["code"],
         observe=record.observe,
+        candidate=record.candidate.sha256 if record.candidate else "",
     )

@@ -13,8 +13,10 @@ from rolewall.attest import ENVELOPE, SEAL
 from rolewall.audit.contents import Contents
 from rolewall.audit.findings import Finding, Level, entries_of, unexpected, words_of
 from rolewall.audit.handoffs import Sealed, check_chain, read_sealed
+from rolewall.audit.history import check_history
 from rolewall.audit.verdicts import check_verdicts
 from rolewall.errors import RecordError
+from rolewall.patterns import Evidence
 from rolewall.policies import Attempt, Kind, read_ledger
 from rolewall.record import EpisodeRecord, PhaseRecord, phase_name
 
@@ -69,9 +71,11 @@ def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterato
     if kind != "file":
         return
     edits: Counter[tuple[int, str]] = Counter()
+    evidence = Evidence(record.phases)
     try:
         head = record.ledger_head or None
         for line in read_ledger(path, head=head, lines=record.ledger_lines):
+            evidence.add(line)
             if line["type"] == "attempt":
                 attempt = Attempt.from_line(line, place=f"{path}:{line['seq']}")
                 edits[attempt.phase, attempt.role] += attempt.kind is Kind.EDIT
@@ -80,6 +84,11 @@ def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterato
         return
     counts.ledgers += 1
     yield from _counted(path, record, edits)
+    found = evidence.patterns(record.verdicts, record.observe)
+    for row in record.verdicts:
+        if row.patterns is not None and row.patterns != found.get(row.phase):
+            words = f"the patterns of phase {row.phase} are not what the record says"
+            yield Finding("altered", str(path), words)
 
 
 def _counted(
@@ -125,6 +134,8 @@ def _manifests(
     sound = frozenset(path.name for path in held.right)
     for words in check_verdicts(directory, record, contents, sound):
         yield Finding("altered", str(directory / "episode.json"), words)
+    for name, words in check_history(directory, record, sound):
+        yield Finding("altered", str(place / name), words)
 
 
 def _transcripts(

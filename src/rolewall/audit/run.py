@@ -21,7 +21,7 @@ from rolewall.audit.evidence import Verified
 from rolewall.audit.findings import Finding, Level, entries_of, unexpected, unreadable, words_of
 from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
-from rolewall.layout import ENTRIES
+from rolewall.layout import ENTRIES, REPORT
 from rolewall.rundir import RunInfo, read_run_json
 from rolewall.storage import is_partial
 from rolewall.terminal import counted
@@ -140,6 +140,8 @@ def _around(path: Path, info: RunInfo) -> Iterator[Finding]:
         yield Finding("altered", str(path / ".lock"), "not empty")
     if info.keys and kinds.get("scratch") == "directory":
         yield from unexpected(path / "scratch", dict.fromkeys(info.keys, "directory"))
+    if kinds.get(REPORT) == "file":
+        yield Finding("note", str(path / REPORT), "made from the run; no seal covers it")
     running = _running(path)
     for name in sorted({"scratch"} & kinds.keys() | partial):
         if not running:

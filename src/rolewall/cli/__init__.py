@@ -23,12 +23,16 @@ COMMANDS = {
     "init": "Write a team, two tasks and a CI workflow that run as they are.",
     "doctor": "Tell what this machine can enforce and observe.",
     "run": "Run a team on tasks, each role behind its wall.",
-    "compare": "Run the same tasks under several conditions, paired.",
+    "compare": "Compare the same tasks under several conditions, paired.",
+    "power": "Tell how many episodes a planned gate or comparison needs.",
+    "calibrate": "Try the verifier alone on work of known truth.",
     "gate": "Decide, for CI, whether a verifier may be trusted.",
+    "report": "Write what happened as one HTML file, with plots.",
     "show": "Show a run as a table, or an episode as a timeline.",
     "exec": "Run one command as one role over your own directories.",
     "audit": "Verify ledgers, manifests and seals of a run.",
     "attest": "Sign the seals of a run.",
+    "check-grader": "Tell whether a grader may be trusted.",
     "clean": "Remove what a killed run left behind.",
 }
 USAGE, FAILED, INTERRUPTED = 2, 3, 130
@@ -43,7 +47,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"rolewall.cli.{cmd_name}")
+        module = importlib.import_module(f"rolewall.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,22 +11,28 @@ import click
 if TYPE_CHECKING:
     from rolewall.session import Asked
 
-__all__ = ["asked", "episode_options"]
+__all__ = ["asked", "episode_options", "optional_tasks", "running_options", "whole_options"]
 
 GRANTS = ("team_image", "team_network", "task_image", "task_network")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-OPTIONS = (
-    click.argument("team", type=click.Path(path_type=Path)),
-    click.option(
+
+def _tasks(*, required: bool) -> Callable[[F], F]:
+    return click.option(
         "--tasks",
         multiple=True,
-        required=True,
+        required=required,
         type=click.Path(path_type=Path),
         metavar="PATH",
         help="A task, or a directory of tasks. Repeat for more.",
-    ),
+    )
+
+
+SHARD = click.option(
+    "--shard", default="1/1", metavar="I/N", help="Every N-th episode from the I-th."
+)
+OPTIONS = (
     click.option(
         "--trials", type=click.IntRange(1, 100_000), default=1, show_default=True, metavar="N"
     ),
@@ -38,7 +44,7 @@ OPTIONS = (
         metavar="J",
         help="Episodes at the same time.",
     ),
-    click.option("--shard", default="1/1", metavar="I/N", help="Every N-th episode from the I-th."),
+    SHARD,
     click.option(
         "--seed",
         type=click.IntRange(-(1 << 62), 1 << 62),
@@ -64,15 +70,43 @@ OPTIONS = (
     click.option("--allow-team-network", is_flag=True, help="Let the team ask for destinations."),
     click.option("--allow-task-image", is_flag=True, help="Let tasks choose their image."),
     click.option("--allow-task-network", is_flag=True, help="Let tasks ask for destinations."),
+    click.option(
+        "--grader-checks",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Marks of `check-grader`.  [default: grader-checks.json beside each task]",
+    ),
     click.option("--json", "as_json", is_flag=True, help="JSON on standard output."),
 )
 
 
 def episode_options(function: F) -> F:
     """Add the shared arguments and options to a command."""
-    for option in reversed(OPTIONS):
+    team = click.argument("team", type=click.Path(path_type=Path))
+    return team(_tasks(required=True)(running_options(function)))
+
+
+def running_options(function: F) -> F:
+    """The same without ``team`` and ``tasks``, for a command that may run nothing."""
+    return _added(function, OPTIONS)
+
+
+def whole_options(function: F) -> F:
+    """As ``episode_options``, for a command whose plan is not shared out over machines."""
+    team = click.argument("team", type=click.Path(path_type=Path))
+    rest = [option for option in OPTIONS if option is not SHARD]
+    return team(_tasks(required=True)(_added(function, rest)))
+
+
+def _added(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
+    for option in reversed(options):
         function = option(function)
     return function
+
+
+def optional_tasks(function: F) -> F:
+    """``--tasks``, which then says that there is something to run."""
+    return _tasks(required=False)(function)
 
 
 def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
@@ -87,10 +121,11 @@ def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
         conditions=conditions,
         trials=given["trials"],
         jobs=given["jobs"],
-        shard=parse_shard(given["shard"]),
+        shard=parse_shard(given.get("shard", "1/1")),
         seed=given["seed"],
         out=given["out"],
         backend=given["backend"],
         sign=given["sign"],
+        grader_checks=given["grader_checks"],
         grants=Grants(**{name: given[f"allow_{name}"] for name in GRANTS}),
     )

@@ -1,73 +1,143 @@
-"""``rolewall compare``: the same tasks under several conditions, paired."""
+"""``rolewall compare``: the same tasks under several conditions, or in two runs, paired."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolewall.cli import settle
-from rolewall.cli._options import asked, episode_options
+from rolewall.cli._comparing import Ask, Found, compare_one, compare_two, compared, show
+from rolewall.cli._options import GRANTS, asked, optional_tasks, running_options
+from rolewall.cli._records import records_options
+from rolewall.errors import InputError
+
+if TYPE_CHECKING:
+    from rolewall.records import RecordMapping
 
 __all__ = ["command"]
 
+CONDITIONS = "prompt-only,enforced"
+RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign",
+           *(f"allow_{name}" for name in GRANTS))  # fmt: skip
+
 
 @click.command("compare")
-@episode_options
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="TEAM|RUN|RECORDS [RUN2]",
+)
+@optional_tasks
+@running_options
+@records_options
 @click.option(
     "--conditions",
-    default="prompt-only,enforced",
-    show_default=True,
     metavar="C,C…",
-    help="The first is what the others are compared with.",
+    help="The first is what the others are compared with."
+    f"  [default: {CONDITIONS}; of a RUN or RECORDS, all that it has]",
+)
+@click.option("--condition", metavar="C", help="Which one, where one of two RUNs holds several.")
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What was fixed before the data: conditions, tests, margins, size.",
+)
+@click.option(
+    "--equivalence",
+    multiple=True,
+    metavar="OUTCOME=MARGIN",
+    help="Test that the difference is smaller, such as pass=0.05. Repeat.",
+)
+@click.option(
+    "--not-worse",
+    multiple=True,
+    metavar="OUTCOME=MARGIN",
+    help="Test that the second is not worse by the margin. Repeat.",
 )
 @click.pass_context
-def command(context: click.Context, /, conditions: str, as_json: bool, **given: Any) -> None:
-    """Run TEAM on the same tasks under each condition and compare, paired.
+def command(
+    context: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    mapping: RecordMapping | None,
+    as_json: bool,
+    plan_file: Path | None,
+    **given: Any,
+) -> None:
+    """Compare the same tasks under several conditions, paired episode by episode.
 
-    Exit code 0: every episode counts. 3: the infrastructure failed in some.
-    4: no pair to compare.
+    With --tasks, TEAM is run on them under each condition first. Without, RUN is a run
+    directory or RECORDS a file of records, and nothing is run. Two of these are compared
+    with each other: the same tasks by two teams, or two versions of one.
+
+    Exit code 0: every episode counts. 2: bad input. 3: the infrastructure failed in
+    some. 4: no pair to compare.
     """
-    import json
-    import sys
+    from rolewall.comparing import margins_of, read_plan
 
-    from rolewall.compare import compare, parse_conditions
-    from rolewall.errors import NotEnoughEvidence
-    from rolewall.records import dataset_of
-    from rolewall.session import exit_code, run_asked
-    from rolewall.tables import result_table
-    from rolewall.terminal import Sheet, draw, say
-
-    names = parse_conditions(conditions)
-    run = run_asked(asked(names, given))
-    info = run.info
-    table = result_table(
-        run.records, team=info.team, conditions=info.conditions, planned=info.planned
-    )
-    stream = sys.stderr if as_json else sys.stdout
-    found: dict[str, Any] = {
-        "run": str(run.path),
-        "seal": run.seal,
-        "table": table.json(),
-        "comparison": None,
-    }
-    code = exit_code(run.records)
-    sheets: list[Sheet] = []
-    try:
-        comparison = compare(dataset_of(run).rows, names)
-    except NotEnoughEvidence as error:
-        found["reason"] = str(error)
-        code = code or error.exit_code
+    plan = read_plan(plan_file) if plan_file else None
+    near = margins_of(given["equivalence"], "--equivalence")
+    ask = Ask(plan, near, margins_of(given["not_worse"], "--not-worse"), given, mapping)
+    _refuse(context, paths, ask)
+    if given["tasks"]:
+        found = _run(context, paths[0], ask)
+    elif len(paths) == 2:
+        found = compare_two(paths[0], paths[1], ask)
     else:
-        found["comparison"] = comparison.json()
-        sheets = comparison.sheets()
-    settle(context, code)
-    draw(table.sheet(), stream)
-    for sheet in sheets:
-        stream.write("\n")
-        draw(sheet, stream)
-    if "reason" in found:
-        say(["", found["reason"]], stream)
-    if as_json:
-        click.echo(json.dumps(found, indent=1))
-    context.exit(code)
+        found = compare_one(paths[0], ask)
+    show(context, found, as_json)
+
+
+def _refuse(context: click.Context, paths: tuple[Path, ...], ask: Ask) -> None:
+    """Refuse what does not go together, before anything is done."""
+    given = ask.given
+    if ask.plan and (given["equivalence"] or given["not_worse"]):
+        raise InputError("the plan fixes the margins", place="--plan",
+                         hint="give no --equivalence and no --not-worse")  # fmt: skip
+    if len(paths) > (1 if given["tasks"] else 2):
+        raise InputError("too many to compare", got=", ".join(map(str, paths)),
+                         expected="TEAM with --tasks, or one or two RUN or RECORDS")  # fmt: skip
+    if given["tasks"]:
+        strange = ["--map and the like"] if ask.mapping else []
+        where = "with --tasks a team is run"
+    else:
+        strange = [f"--{name.replace('_', '-')}" for name in RUNNING if _said(context, name)]
+        where = "without --tasks nothing is run"
+    if len(paths) == 2:
+        strange += ["--conditions"] if given["conditions"] is not None else []
+        strange += ["--plan"] if ask.plan else []
+        where = "two runs are compared with each other"
+    elif given["condition"] is not None:
+        strange.append("--condition")
+    if strange:
+        raise InputError(f"{where}: this says nothing", place=", ".join(strange))
+
+
+def _said(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _run(context: click.Context, team: Path, ask: Ask) -> Found:
+    """Run the team first. What a plan fixes need not be said; what is said all the same
+    is done, and is a deviation."""
+    from rolewall.compare import parse_conditions
+    from rolewall.records import dataset_of
+    from rolewall.session import run_asked
+
+    given = dict(ask.given)
+    words = CONDITIONS
+    if ask.plan:
+        planned = ask.plan.content
+        words = ",".join(planned.conditions)
+        for name in ("trials", "seed"):
+            if not _said(context, name):
+                given[name] = getattr(planned, name)
+    names = parse_conditions(words if given["conditions"] is None else given["conditions"])
+    wanted = replace(asked(names, {**given, "team": team}), plan=ask.plan.ref if ask.plan else None)
+    return compared(dataset_of(run_asked(wanted)), names, ask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,33 +42,54 @@ def command(run: Path, episode: str | None, as_json: bool) -> None:
 
 
 def _show_run(run: Run, as_json: bool) -> None:
+    from rolewall.gradernotes import grader_notes
+    from rolewall.indices import indices
+    from rolewall.rows import row_of
     from rolewall.tables import result_table
-    from rolewall.terminal import draw, say
+    from rolewall.terminal import draw_all, say
+    from rolewall.unfinished import names_of_unfinished
 
     info = run.info
+    found = indices(map(row_of, run.records))
     table = result_table(
-        run.records, team=info.team, conditions=info.conditions, planned=info.planned
+        run.records,
+        team=info.team,
+        conditions=info.conditions,
+        planned=info.planned,
+        notes=[*(index.text() for index in found), *grader_notes(info.tasks)],
     )
     if as_json:
-        click.echo(json.dumps(_run_json(run, table), indent=1))
+        made = _run_json(run, table) | {"indices": [index.json() for index in found]}
+        click.echo(json.dumps(made, indent=1))
         return
-    draw(table.sheet())
+    sheets = table.sheets(full=True)
+    if info.calibration:
+        from rolewall.calibrate import calibration_table
+        from rolewall.calibrate import sheets as calibration_sheets
+
+        sheets += calibration_sheets(calibration_table(run))
     if run.records:
-        click.echo()
-        draw(_episodes(run.records))
-    say([f"unfinished, without a record: {name}" for name in run.unfinished])
+        sheets.append(_episodes(run.records))
+    draw_all(sheets)
+    names = names_of_unfinished(run)
+    say([f"unfinished, without a record: {_named(key, names)}" for key in run.unfinished])
 
 
 def _show_episode(run: Run, name: str, as_json: bool) -> None:
     from rolewall.terminal import say
     from rolewall.timeline import find_episode, read_timeline
+    from rolewall.timelinetext import timeline_lines
 
     record = find_episode(run.records, name)
     timeline = read_timeline(run.episode_dir(record), record)
     if as_json:
         click.echo(json.dumps(timeline.json(), indent=1))
     else:
-        say(timeline.lines())
+        say(timeline_lines(timeline))
+
+
+def _named(key: str, names: Mapping[str, str]) -> str:
+    return f"{names[key]} ({key})" if key in names else key
 
 
 def _episodes(records: Sequence[EpisodeRecord]) -> Sheet:
@@ -83,7 +104,7 @@ def _episodes(records: Sequence[EpisodeRecord]) -> Sheet:
 
 
 def _row(record: EpisodeRecord) -> tuple[str, ...]:
-    from rolewall.tally import attempted, landed_edits
+    from rolewall.tally import distinct_edits, landed_edits
 
     return (
         record.key[:10],
@@ -91,18 +112,24 @@ def _row(record: EpisodeRecord) -> tuple[str, ...]:
         record.condition,
         str(record.trial),
         record.error.kind if record.error else record.status,
-        record.verdict,
+        record.verdict if record.verified else "-",
         record.grade,
-        str(attempted(record)),
+        str(distinct_edits(record)),
         str(landed_edits(record)),
         f"{record.ended - record.started:.1f}",
     )
 
 
 def _run_json(run: Run, table: ResultTable) -> dict[str, object]:
+    from rolewall.patterns import found_in
+    from rolewall.tally import corrupt
+    from rolewall.unfinished import names_of_unfinished
+
+    names = names_of_unfinished(run)
     return {
         "run": run.info.model_dump(mode="json"),
         "table": table.json(),
+        "roles": table.roles_json(),
         "episodes": [
             {
                 "key": r.key,
@@ -112,8 +139,13 @@ def _run_json(run: Run, table: ResultTable) -> dict[str, object]:
                 "status": r.status,
                 "verdict": r.verdict,
                 "grade": r.grade,
+                "verified": r.verified,
+                "isolated": r.isolated,
+                "corrupt": corrupt(r),
+                "patterns": found_in(r),
             }
             for r in run.records
         ],
         "unfinished": list(run.unfinished),
+        "unfinished_names": names,
     }

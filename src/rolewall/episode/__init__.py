@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from rolewall.episode.history import HISTORY, shown_transcript
 from rolewall.episode.loop import run_episode
 from rolewall.episode.setting import Setting
 from rolewall.episode.verdict import verdict_in
+from rolewall.episode.work import SEALED_AT, CandidateWork
 
-__all__ = ["Setting", "run_episode", "verdict_in"]
+__all__ = [
+    "HISTORY",
+    "SEALED_AT",
+    "CandidateWork",
+    "Setting",
+    "run_episode",
+    "shown_transcript",
+    "verdict_in",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ from rolewall.rundir import write_atomic
 
 __all__ = ["Handovers", "verdict_of"]
 
+SHOWN = 200  # characters of a command
+UNSEEN = "more programs were started than were recorded"
 KEPT = "nothing new was handed over; this is the handoff of an earlier round"
 
 
@@ -91,7 +94,7 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
     """The verdict of a verifier's phase, with what its claims are worth."""
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
     parsed = verdict_in(data, played.nonce or "", played.acted.outcome)
-    executions = _apart_from_the_agent(played.seen.executions, agent, task)
+    beside = _beside(played, agent, task)
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
         round=played.place.round,
@@ -99,12 +102,21 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
         verdict=parsed.verdict,
         why=parsed.why,
         nonce=played.nonce or "",
-        isolated=played.seen_whole and not any(map(runs_work, executions)),
+        isolated=not beside,
         checks=tuple(check.model_dump(mode="json") for check in parsed.checks),
         claims=tuple(
             {"command": claim, "seen": _seen(claim, ran, played)} for claim in parsed.commands
         ),
+        beside=beside,
     )
+
+
+def _beside(played: Played, agent: Agent, task: str) -> str:
+    """What may have run the work in the box of the verdict; empty where nothing did."""
+    executions = _apart_from_the_agent(played.seen.executions, agent, task)
+    for execution in filter(runs_work, executions):
+        return shlex.join(execution.argv)[:SHOWN] or execution.exe[:SHOWN]
+    return "" if played.seen_whole else UNSEEN
 
 
 def _apart_from_the_agent(

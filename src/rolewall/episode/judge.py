@@ -34,8 +34,9 @@ class Judge:
         """The grade of ``work``. What the verdict says has no part in it.
 
         Args:
-            attested: whether there is a verdict. Graders that ask for an attestation
-                get one that approves, or none from a verifier that says nothing.
+            attested: whether graders that ask for an attestation get one, which then
+                approves: they do for every verdict, and where there is no verifier to
+                give one, but not from a verifier that says nothing.
 
         Raises:
             InfrastructureError: the grade box failed.

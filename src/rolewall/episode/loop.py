@@ -14,15 +14,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 
 from rolewall.episode.handover import Handovers, verdict_of
+from rolewall.episode.history import History
 from rolewall.episode.judge import Judge
 from rolewall.episode.phase import Place, Played, play
 from rolewall.episode.room import check_room
 from rolewall.episode.setting import Setting
 from rolewall.episode.shown import Shown, shown
 from rolewall.episode.summary import Outcome, make_record
+from rolewall.episode.work import CandidateWork
 from rolewall.episode.zones import Zones
 from rolewall.errors import BoxError, InfrastructureError, Interrupted, StorageError
-from rolewall.policies import LedgerTail
+from rolewall.policies import HARNESS, LedgerTail
 from rolewall.record import EpisodeRecord, ErrorRecord, PhaseRecord, VerdictRecord
 from rolewall.rundir import write_record
 from rolewall.sandbox import Manifest, drop_repositories, remove_tree, stoppable, storage
@@ -65,6 +67,7 @@ class _Episode:
         self.outcome = outcome
         self.zones = Zones(setting.scratch, setting.policy, setting.store)
         self._handovers = Handovers(setting, self.zones)
+        self._history = History(self.zones, setting.directory / "transcripts")
         self._ledger = LedgerTail(setting.ledger)
         self._start: Mapping[str, Manifest] = {}
         self._last: Mapping[str, Manifest] = {}
@@ -78,20 +81,33 @@ class _Episode:
         self._start = self._last = self.zones.take()
         self.outcome.start = self._start
         self._keep("start", self._start)
-        self._rounds()
+        if self.setting.work:
+            self._show(self.setting.work)
+        else:
+            self._rounds()
         self._grade()
 
+    def _show(self, work: CandidateWork) -> None:
+        """Let the verifier alone judge what is known."""
+        work.stage(self.zones)
+        self._last = self.zones.take()
+        self._verifier(1)
+
     def _rounds(self) -> None:
-        plan = "planner" in self.setting.team.roles
-        for round_ in range(1, self.setting.team.rounds + 1):
-            last = round_ == self.setting.team.rounds
+        plan = "planner" in self.setting.policy.roles
+        replan = plan and self.setting.team.replan
+        for round_ in range(1, self.setting.rounds + 1):
+            last = round_ == self.setting.rounds
             if plan:
                 self._planner(round_)
                 if self.outcome.error:
                     return
             blocked = self._executor(round_)
-            plan = self.setting.team.replan
+            plan = replan
             if self.outcome.error:
+                return
+            if not self.setting.verified:
+                self._hand_in()
                 return
             if blocked and not last:
                 continue
@@ -135,6 +151,14 @@ class _Episode:
             self._add(played, sealed.status == "blocked", sealed.seal.sha256)
         return verdict
 
+    def _hand_in(self) -> None:
+        """Take the work as a verifier would have met it: a grade is of the same thing
+        whether there is one or not."""
+        with self._shown("end") as shown:
+            self._drop_repositories(HARNESS)
+            report = self.zones.take(self._last)["report"]
+            self.outcome.handed_in = (shown.state, report)
+
     def _shown(self, name: str) -> AbstractContextManager[Shown]:
         return shown(
             self.zones.path("workspace"),
@@ -151,7 +175,7 @@ class _Episode:
         self.zones.unlock()
         self._drop_repositories(role)
         before = self.zones.take(self._last)
-        place = Place(role, round_, self.setting.team.rounds, index)
+        place = Place(role, round_, self.setting.rounds, index)
         check_room(self.setting.scratch)
         played = play(self.setting, self.zones, place, before, self._ledger)
         check_room(self.setting.scratch)
@@ -171,6 +195,7 @@ class _Episode:
         self.outcome.phases.append(played.record(word, seal))
         self.outcome.agent_seconds += played.acted.seconds
         self._keep(played.place.name, played.after)
+        self._history.add(played.place.name, played.nonce)
         self._alarm(self.outcome.phases[-1])
 
     def _alarm(self, phase: PhaseRecord) -> None:
@@ -189,7 +214,8 @@ class _Episode:
             manifest.dump(self.setting.directory / "manifests" / f"{name}-{zone}.jsonl")
 
     def _grade(self) -> None:
-        if self.outcome.error or not self.outcome.verdicts:
+        outcome = self.outcome
+        if outcome.error or not (outcome.verdicts or outcome.handed_in):
             return
         judge = Judge(self.setting, self.zones, self._start["workspace"])
         graded = []
@@ -203,4 +229,6 @@ class _Episode:
             }
             graded.append(verdict.model_copy(update=grades))
         self.outcome.verdicts = graded
+        if outcome.handed_in:
+            outcome.final = judge.grade(*outcome.handed_in, attested=True)
         self.outcome.grader_seconds = judge.seconds

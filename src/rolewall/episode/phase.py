@@ -113,7 +113,8 @@ def play(
     compiled = compile_mounts(setting.policy, place.role)
     nonce = secrets.token_hex(16) if place.role == "verifier" else None
     seconds = min(compiled.limits.phase_seconds, setting.task.seconds)
-    facts = TaskFacts(setting.task.id, seconds, place.round, place.rounds)
+    roles = setting.policy.roles
+    facts = TaskFacts(setting.task.id, seconds, place.round, place.rounds, roles)
     turn = Turn(
         role=place.role,
         task=setting.task.id,

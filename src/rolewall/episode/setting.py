@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.attest import RunSeals
+from rolewall.episode.work import CandidateWork
 from rolewall.policies import Policy
 from rolewall.roles import Team
 from rolewall.sandbox import Backend, BlobStore, Supervisor
@@ -28,6 +29,7 @@ class Setting:
         seals: seals the episode before it counts.
         supervise: gives a supervisor that lives. Raises TapError.
         image: of every role's box, the team's or the task's.
+        work: of a calibration: what the verifier, who alone plays, is shown.
     """
 
     key: str
@@ -46,6 +48,18 @@ class Setting:
     digests: dict[str, str]
     seals: RunSeals
     stopping: threading.Event
+    work: CandidateWork | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether a verifier has a part."""
+        return "verifier" in self.policy.roles
+
+    @property
+    def rounds(self) -> int:
+        """Executor phases at most. What opens a further round is a verifier's reject, or an
+        executor that was told to hand over to one."""
+        return self.team.rounds if self.verified and not self.work else 1
 
     @property
     def ledger(self) -> Path:

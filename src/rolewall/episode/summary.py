@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from rolewall.episode.setting import Setting
 from rolewall.errors import RecordError
+from rolewall.patterns import with_patterns
 from rolewall.policies import verify_ledger
 from rolewall.record import (
     AttemptCounts,
     EpisodeRecord,
     ErrorRecord,
+    GradeRecord,
     PhaseRecord,
     VerdictRecord,
 )
@@ -27,11 +29,15 @@ BROKEN = "broken"
 class Outcome:
     """What an episode has come to so far. ``states`` are the work before and
     after each verifier phase and the report, beside ``verdicts``; the work has the
-    executor's repository. ``start`` is the state of every zone at the beginning."""
+    executor's repository. Where there is no verifier, ``handed_in`` are work and report
+    as its executor left them, and ``final`` is their grade. ``start`` is the state of
+    every zone at the beginning."""
 
     phases: list[PhaseRecord] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
     states: list[tuple[Manifest, Manifest, Manifest]] = field(default_factory=list)
+    handed_in: tuple[Manifest, Manifest] | None = None
+    final: GradeRecord | None = None
     start: Mapping[str, Manifest] = field(default_factory=dict)
     error: ErrorRecord | None = None
     agent_seconds: float = 0.0
@@ -42,7 +48,7 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
     """The record of an episode that is over, whatever became of it."""
     ended = time.time()
     last = outcome.verdicts[-1] if outcome.verdicts else None
-    final = last.grade_after if last else None
+    final = last.grade_after if last else outcome.final
     error = outcome.error
     if error is None and (final is None or final.grade == "error"):
         error = ErrorRecord(kind="grader", message=final.why if final else "nothing was graded")
@@ -68,7 +74,9 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         isolated=all(verdict.isolated for verdict in outcome.verdicts),
         trust=setting.task.grader.trust,
         phases=tuple(outcome.phases),
-        verdicts=tuple(outcome.verdicts),
+        verdicts=with_patterns(
+            outcome.verdicts, outcome.phases, setting.team.observe, setting.ledger
+        ),
         attempts=_by_role(outcome.phases),
         seconds={
             "agents": outcome.agent_seconds,
@@ -80,6 +88,9 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         error=error,
         digests=setting.digests
         | {f"start:{zone}": manifest.digest for zone, manifest in outcome.start.items()},
+        verified=setting.verified,
+        final=outcome.final,
+        candidate=setting.work.candidate if setting.work else None,
     )
 
 

@@ -74,9 +74,11 @@ class Zones:
         return {name: self.path(name) for name in zones}
 
     def stage(self, spec: str, brief: str, workspace: Path | None) -> None:
-        """Fill spec, brief and workspace; the workspace gets a fresh one-commit repository."""
-        self.write("spec", "spec.md", spec.encode())
-        self.write("brief", "brief.md", brief.encode())
+        """Fill workspace, and spec and brief where any role sees them; the workspace gets a
+        fresh one-commit repository."""
+        for zone, text in (("spec", spec), ("brief", brief)):
+            if zone in self.owners:
+                self.write(zone, f"{zone}.md", text.encode())
         if workspace is not None:
             copy_tree(workspace, self.path("workspace"))
         fresh_repo(self.path("workspace"), self._store)

@@ -1,5 +1,10 @@
-"""Rows from wherever they are: a run directory, or a file of records."""
+"""Rows from wherever they are: a run directory, or a file of records.
 
-from rolewall.records.dataset import Dataset, dataset_of, read_dataset
+The records of other harnesses are read as a :class:`RecordMapping` says, and nothing is
+guessed: what no field, word or number of ours is stops the reading at its line.
+"""
 
-__all__ = ["Dataset", "dataset_of", "read_dataset"]
+from rolewall.records.dataset import Dataset, Origin, dataset_of, read_dataset
+from rolewall.records.mapping import RecordMapping, read_mapping
+
+__all__ = ["Dataset", "Origin", "RecordMapping", "dataset_of", "read_dataset", "read_mapping"]

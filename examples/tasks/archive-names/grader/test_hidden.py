@@ -62,8 +62,10 @@ def test_links_and_directories_are_left_out(tmp_path):
     assert files(tmp_path / "out") == {"real.log"}
 
 
-def test_no_such_source(tmp_path):
-    code, _, message = collect(tmp_path / "none", tmp_path / "out")
+@pytest.mark.parametrize("source", ["none", "a.log"])
+def test_a_source_that_is_no_directory(tmp_path, source):
+    (tmp_path / "a.log").write_text("a")
+    code, _, message = collect(tmp_path / source, tmp_path / "out")
     assert code == 2
     assert message
     assert not (tmp_path / "out").exists()

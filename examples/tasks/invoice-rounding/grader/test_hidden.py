@@ -32,3 +32,7 @@ def test_nothing_to_pay():
     assert total([]) == "0.00"
     assert total([("5.00", "19"), ("-5.00", "19")]) == "0.00"
     assert total([("-0.00", "19")]) == "0.00"
+
+
+def test_the_result_is_a_string_and_nothing_like_one():
+    assert type(total([("1.00", "19")])) is str

@@ -34,6 +34,15 @@ def guard(action, *_):
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
 
 
+CUSTOMERS_TABLE = [("id", "INTEGER", 0, 1), ("email", "TEXT", 1, 0), ("name", "TEXT", 1, 0)]
+
+
+def layout(base, table):
+    """Name, type, NOT NULL and primary key of each column."""
+    rows = base.execute(f"PRAGMA table_info({table})")
+    return [(row[1], row[2].upper(), row[3], row[5]) for row in rows]
+
+
 def columns(base, table):
     return sorted(row[1] for row in base.execute(f"PRAGMA table_info({table})"))
 
@@ -53,7 +62,9 @@ def unique(base):
 
 def problems(base, revenue):
     keys = base.execute("PRAGMA foreign_key_list(orders)").fetchall()
-    if columns(base, "customers") != ["email", "id", "name"]:
+    if base.in_transaction:
+        yield "a transaction is left open"
+    if sorted(layout(base, "customers")) != sorted(CUSTOMERS_TABLE):
         yield "customers has other columns"
     if columns(base, "orders") != ["cents", "customer_id", "id", "placed"]:
         yield "orders has other columns"

@@ -12,6 +12,7 @@ KEPT = {
     ("admin", "workers"): "1",
     ("admin", "log_level"): "info",
     ("database", "host"): "db.internal",
+    ("database", "statement_timeout"): "20",
     ("proxy", "max_body_mb"): "12",
 }
 
@@ -30,8 +31,6 @@ def problems(config):
         yield "[web] timeout is not 60"
     if config.getint("admin", "timeout") != 30:
         yield "[admin] timeout is not 30"
-    if config.getint("database", "statement_timeout") > 55:
-        yield "[database] statement_timeout is too close to [web] timeout"
     if config.getint("proxy", "read_timeout") < 65:
         yield "[proxy] read_timeout is too close to [web] timeout"
 

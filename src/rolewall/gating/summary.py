@@ -1,0 +1,66 @@
+"""A decision as Markdown, for the summary of a GitHub step."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from rolewall.decision import Decision, Measure
+from rolewall.figures import rate_text
+from rolewall.terminal import escape
+
+__all__ = ["summary"]
+
+SIGNS = {"holds": "✅", "failed": "❌", "undecided": "⚠️", "refused": "⛔"}
+PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-!|~.:@/])")
+
+
+def summary(decision: Decision) -> str:
+    """The text, with nothing in it that a name could use to be more than a name."""
+    return "\n".join(_lines(decision)) + "\n"
+
+
+def _lines(decision: Decision) -> Iterator[str]:
+    sign = SIGNS[decision.status]
+    yield f"### {sign} rolewall gate: {decision.status}"
+    yield ""
+    yield from (f"- {_plain(reason)}" for reason in decision.reasons)
+    yield ""
+    if decision.bounds:
+        yield "| bound | limit | seen | missing verdicts as wrong | |"
+        yield "|---|---|---|---|---|"
+        for bound in decision.bounds:
+            yield (
+                f"| {_plain(bound.name)} | {bound.limit:g} | {_measure(bound.seen)}"
+                f" | {_measure(bound.feared)} | {SIGNS[bound.status]} {bound.status} |"
+            )
+        yield ""
+    yield from _facts(decision)
+    if decision.notes:
+        yield ""
+        yield from (f"> {_plain(note)}  " for note in decision.notes)
+
+
+def _facts(decision: Decision) -> Iterator[str]:
+    yield (
+        f"Condition {_plain(decision.condition)}: {decision.episodes} episodes,"
+        f" {decision.errors} errors, {decision.absent} planned and absent."
+    )
+    if decision.numbers:
+        yield f"False approvals: {_plain(rate_text(decision.numbers.excluded))}."
+    if decision.false_rejections:
+        yield f"False rejections: {_plain(rate_text(decision.false_rejections))}."
+    if decision.needed is not None:
+        yield f"Pieces of failing work that would decide: {decision.needed} in all."
+
+
+def _measure(measure: Measure) -> str:
+    if measure.value is None:
+        return "\\-"
+    return _plain(f"{measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}]")
+
+
+def _plain(text: object) -> str:
+    """``text`` as itself: no control character, no tag, no Markdown."""
+    return PUNCTUATION.sub(r"\\\1", html.escape(escape(text), quote=False))

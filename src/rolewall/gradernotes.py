@@ -1,0 +1,30 @@
+"""What a result table says of graders that were not checked, or not found sound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rolewall.rundir import TaskRef
+from rolewall.terminal import counted
+
+__all__ = ["grader_notes"]
+
+SOUND, WEAK = ("A", "B"), ("C", "F")
+NAMED = 5
+
+
+def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
+    """A line for the tasks of a run whose grader has no mark, or one that leaves open whether
+    it may be trusted; and one for those that may not. See ``rolewall check-grader``."""
+    unchecked = [task.id for task in tasks if task.checked not in (*SOUND, *WEAK)]
+    weak = [f"{task.id} ({task.checked})" for task in tasks if task.checked in WEAK]
+    return [
+        f"{what}: {len(names)} of {counted(len(tasks), 'task')}: {_listed(names)}"
+        for what, names in (("graders unchecked", unchecked), ("graders found weak", weak))
+        if names
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
