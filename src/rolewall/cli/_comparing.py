@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -148,7 +149,7 @@ def _is_team(path: Path) -> bool:
     from rolewall.storage import read_capped
 
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             return False
         found = load_yaml(read_capped(path, TEAM_CAP), str(path))
     except (RolewallError, OSError):
