@@ -7,6 +7,7 @@ continuous integration cannot skip its way to green.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -61,12 +62,23 @@ MISSING: dict[str, Callable[[], str]] = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _leave_out_inspect(config, items)
     found = {name: check() for name, check in MISSING.items()}
     for item in items:
         for name, why in found.items():
             if why and item.get_closest_marker(name) and name not in REQUIRED:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {why}"))
+
+
+def _leave_out_inspect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The extra is heavier than all the rest: only who asks for it, or has it, tests with it."""
+    if "inspect" in REQUIRED or importlib.util.find_spec("inspect_ai"):
+        return
+    out = [item for item in items if item.get_closest_marker("inspect")]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
 
 
 Report = pytest.TestReport | pytest.CollectReport

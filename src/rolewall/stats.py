@@ -121,7 +121,7 @@ def clustered_wilson(
 
     Its ends never lie inside those of no event, or only events, in as many
     tasks, so that no number of events gives a lower upper end than none does.
-    Within three events of the nearer end it is the modified interval of Brown, Cai
+    Within three events of either end it is the modified interval of Brown, Cai
     and DasGupta (Statistical Science 16, 2001, section 4.1.1): there Wilson's
     own covers as little as 83 %, one event in eight episodes shutting out 2 %.
     """
@@ -142,7 +142,7 @@ def clustered_wilson(
 def _rare(events: float, size: float, confidence: float) -> float:
     """The lower end for few events: the rate at which so many, or more, are as rare as an
     interval may be wrong, by Poisson's law; 1 where Wilson's end needs no help."""
-    if events > (2 if size <= 50 else 3) + EVEN or 2 * events >= size:
+    if events > (2 if size <= 50 else 3) + EVEN:
         return 1.0
     if events <= EVEN:
         return 0.0

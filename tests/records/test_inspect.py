@@ -3,7 +3,6 @@ samples amount to is tested on samples of the same shape, everywhere."""
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -133,8 +132,6 @@ for form in ("eval", "json"):
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Logs in both formats, as inspect-ai writes them: two tasks twice, one of them broken."""
-    if importlib.util.find_spec("inspect_ai") is None:
-        pytest.skip("needs the extra inspect")
     place = tmp_path_factory.mktemp("logs")
     # In a process of its own: inspect-ai leaves streams of its own open.
     subprocess.run(
@@ -143,6 +140,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {form: next((place / form).iterdir()) for form in ("eval", "json")}
 
 
+@pytest.mark.inspect
 @pytest.mark.parametrize("form", ["eval", "json"])
 def test_a_real_log(logs: dict[str, Path], gate: Command, form: str) -> None:
     found = read_dataset(logs[form], SAID)
@@ -155,6 +153,7 @@ def test_a_real_log(logs: dict[str, Path], gate: Command, form: str) -> None:
     assert gate(logs[form], *OPTIONS, "--max-errors", "2").code == 4
 
 
+@pytest.mark.inspect
 def test_a_damaged_log_is_refused(logs: dict[str, Path], put: Put, gate: Command) -> None:
     data = logs["eval"].read_bytes()
     for content in (data[: len(data) // 2], b"PK\x03\x04junk"):
