@@ -13,12 +13,13 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
+from gates import decisions, informedness
 from scipy.stats import binom
+from studies import Cell, Random, Section, allowed, task_rates
 
 from rolewall.compare import compare
 from rolewall.designs import CompareDesign, GateDesign
@@ -37,53 +38,6 @@ PAIRED_CORRELATIONS = (0.0, 0.3, 0.8)
 DISCORDANT = (0.1, 0.2, 0.4)
 DIFFERENCES = (0.05, 0.1, 0.2)
 LEVEL = 0.05
-Cell = tuple[Any, ...]
-Random = np.random.Generator
-
-
-@dataclass(frozen=True)
-class Section:
-    """One quantity over a grid. ``limits`` are of the mean and of the worst cell; ``high``:
-    whether the worst is the highest."""
-
-    title: str
-    names: tuple[str, ...]
-    cells: dict[Cell, float]
-    mean_limits: tuple[float, float]
-    worst_limit: float
-    high: bool
-    contrast: bool = False
-
-    @property
-    def mean(self) -> float:
-        return sum(self.cells.values()) / len(self.cells)
-
-    @property
-    def worst(self) -> list[tuple[Cell, float]]:
-        return sorted(self.cells.items(), key=lambda item: item[1], reverse=self.high)[:5]
-
-    @property
-    def holds(self) -> bool:
-        low, high = self.mean_limits
-        worst = self.worst[0][1]
-        bounded = worst <= self.worst_limit if self.high else worst >= self.worst_limit
-        return low <= self.mean <= high and bounded
-
-    def _mean(self, place: int, value: Any) -> float:
-        return float(np.mean([v for cell, v in self.cells.items() if cell[place] == value]))
-
-    def lines(self) -> Iterable[str]:
-        yield f"{self.title}: {len(self.cells)} cells, mean {100 * self.mean:.1f} %"
-        for place, name in enumerate(self.names):
-            values = sorted({cell[place] for cell in self.cells},
-                            key=lambda v: (isinstance(v, str), v))  # fmt: skip
-            means = (f"{value} {100 * self._mean(place, value):.1f}" for value in values)
-            yield f"    by {name:<12} {',  '.join(means)}"
-        for cell, value in self.worst:
-            where = ", ".join(f"{n} {v}" for n, v in zip(self.names, cell, strict=True))
-            yield f"    worst {100 * value:5.1f}  {where}"
-        if not self.contrast:
-            yield f"    {'held' if self.holds else 'NOT HELD'}"
 
 
 def main() -> int:
@@ -94,9 +48,11 @@ def main() -> int:
     asked = parser.parse_args()
     random, started = np.random.default_rng(asked.seed), time.process_time()
     sections: list[Section] = []
-    for make in (rates, plain_rates, uneven_rates, differences, errors, margins, family, powers):
-        sections.append(make(random, asked.replicates))
-        print("\n".join(sections[-1].lines()), file=sys.stderr if asked.json else sys.stdout)
+    for make in MADE:
+        made = make(random, asked.replicates)
+        for section in [made] if isinstance(made, Section) else made:
+            sections.append(section)
+            print("\n".join(section.lines()), file=sys.stderr if asked.json else sys.stdout)
     used = time.process_time() - started
     print(f"{asked.replicates} studies a cell, seed {asked.seed}, {used:.0f} s of processor time",
           file=sys.stderr if asked.json else sys.stdout)  # fmt: skip
@@ -109,11 +65,6 @@ def _json(section: Section) -> dict[str, Any]:
     cells = [dict(zip(section.names, c, strict=True)) | {"value": v}
              for c, v in section.cells.items()]  # fmt: skip
     return {"title": section.title, "mean": section.mean, "holds": section.holds, "cells": cells}
-
-
-def _error(level: float, studies: int) -> float:
-    """Three standard errors of simulation, above a level."""
-    return level + 3 * math.sqrt(level * (1 - level) / studies)
 
 
 # ---- rates
@@ -162,19 +113,12 @@ def _coverage(
         return float(sum(binom.pmf(x, tasks, rate) for x, hit in enumerate(hits) if hit))
     known: dict[tuple[int, int], bool] = {}
     inside = 0
-    for events in random.binomial(trials, _rates(random, studies, tasks, correlation, rate)):
+    for events in random.binomial(trials, task_rates(random, studies, tasks, correlation, rate)):
         at = int(events.sum()), int((events * events).sum())
         if at not in known:  # of equal tasks the interval depends on these two sums alone
             known[at] = _covers(interval, events.tolist(), trials, rate)
         inside += known[at]
     return inside / studies
-
-
-def _rates(random: Random, studies: int, tasks: int, correlation: float, rate: float) -> Any:
-    if not correlation:
-        return np.full((studies, tasks), rate)
-    size = (1 - correlation) / correlation
-    return random.beta(rate * size, (1 - rate) * size, (studies, tasks))
 
 
 def _covers(interval: Any, events: list[int], trials: int, rate: float) -> bool:
@@ -187,7 +131,7 @@ def uneven_rates(random: Random, studies: int) -> Section:
     cells: dict[Cell, float] = {}
     for tasks, correlation, rate in product(TASKS, (0.0, 0.3, 0.8), RATES):
         sizes = random.integers(1, 11, (studies, tasks))
-        events = random.binomial(sizes, _rates(random, studies, tasks, correlation, rate))
+        events = random.binomial(sizes, task_rates(random, studies, tasks, correlation, rate))
         inside = 0
         for x, n in zip(events.tolist(), sizes.tolist(), strict=True):
             found = clustered_wilson(list(zip(x, n, strict=True)))
@@ -264,7 +208,7 @@ def errors(random: Random, studies: int) -> Section:
 
     cells = {c: _share(random, studies, c, found) for c in _paired_grid((0.0,))}
     return Section("a difference found where there is none (5 % allowed)", PAIRS, cells,
-                   (0.0, LEVEL), _error(LEVEL, studies), high=True)  # fmt: skip
+                   (0.0, LEVEL), allowed(LEVEL, studies), high=True)  # fmt: skip
 
 
 def margins(random: Random, studies: int) -> Section:
@@ -274,7 +218,7 @@ def margins(random: Random, studies: int) -> Section:
         for c in _paired_grid(DIFFERENCES)
     }
     return Section("indistinguishable although they differ by the margin (5 % allowed)", PAIRS,
-                   cells, (0.0, LEVEL), _error(LEVEL, studies), high=True)  # fmt: skip
+                   cells, (0.0, LEVEL), allowed(LEVEL, studies), high=True)  # fmt: skip
 
 
 # ---- the whole comparison, and power
@@ -291,13 +235,13 @@ def family(random: Random, studies: int) -> Section:
         )
         cells[tasks, trials, correlation] = wrong / studies
     return Section("any of three outcomes said to differ where none does (5 % allowed)",
-                   ("tasks", "trials", "correlation"), cells, (0.0, _error(LEVEL, 3 * studies)),
-                   _error(LEVEL, studies), high=True)  # fmt: skip
+                   ("tasks", "trials", "correlation"), cells, (0.0, allowed(LEVEL, 3 * studies)),
+                   allowed(LEVEL, studies), high=True)  # fmt: skip
 
 
 def _rows(random: Random, tasks: int, trials: int, correlation: float) -> list[Row]:
     """A team that passes in half of its episodes, approves and edits as often."""
-    law = [_rates(random, 1, tasks, correlation, 0.5)[0] for _ in range(3)]
+    law = [task_rates(random, 1, tasks, correlation, 0.5)[0] for _ in range(3)]
     rows = []
     for task, trial, name in product(range(tasks), range(trials), ("first", "second")):
         passes, approves, edits = (random.random() < rate[task] for rate in law)
@@ -335,7 +279,7 @@ def powers(random: Random, studies: int) -> Section:
 
 def _played(random: Random, studies: int, design: GateDesign | CompareDesign, tasks: int) -> float:
     if isinstance(design, GateDesign):
-        law = _rates(random, studies, tasks, design.correlation, design.rate)
+        law = task_rates(random, studies, tasks, design.correlation, design.rate)
         events = random.binomial(design.trials, law).tolist()
         return sum(design.holds([(x, design.trials) for x in study]) for study in events) / studies
     cell = (tasks, design.trials, design.correlation, design.share, design.difference)
@@ -346,6 +290,12 @@ def _played(random: Random, studies: int, design: GateDesign | CompareDesign, ta
         return sign_flip([g - x for g, x, _ in clusters]) <= design.level
 
     return _share(random, studies, cell, succeeds)
+
+
+MADE: tuple[Callable[[Random, int], Section | list[Section]], ...] = (
+    rates, plain_rates, uneven_rates, decisions, informedness, differences, errors, margins,
+    family, powers,
+)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from rolewall.graders.accounting import (
 from rolewall.graders.attestation import write_attestation
 from rolewall.graders.grading import grade
 from rolewall.graders.protocol import Finding, Grade, GradeTask, Grading, Submitted
-from rolewall.graders.rates import Difference, Rate, newcombe, wilson
+from rolewall.graders.rates import Rate, newcombe, wilson
 from rolewall.graders.spec import (
     CommandSpec,
     GraderSpec,
@@ -34,7 +34,6 @@ __all__ = [
     "Accounting",
     "Cells",
     "CommandSpec",
-    "Difference",
     "Finding",
     "Grade",
     "GradeTask",

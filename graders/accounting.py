@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from rolewall.graders.protocol import Grade
-from rolewall.graders.rates import Difference, Rate
+from rolewall.graders.rates import Rate
 
 __all__ = [
     "GRADES",
@@ -81,12 +81,6 @@ class Cells:
     def failure(self) -> Rate:
         """(approve∧fail + reject∧pass) ÷ all: what accuracy leaves."""
         return Rate(self.approve_fail + self.reject_pass, self._all)
-
-    @property
-    def informedness(self) -> Difference:
-        """Catch rate less false-rejection rate: 1 for a verifier that is always right,
-        0 for one that says the same of good and bad work (Youden's J)."""
-        return Difference(self.catch, self.false_rejection)
 
     @property
     def _all(self) -> int:
@@ -171,11 +165,6 @@ class Accounting:
     def precision(self) -> Rate:
         """approve∧pass ÷ approve∧(pass or fail)."""
         return self.under("excluded").precision
-
-    @property
-    def informedness(self) -> Difference:
-        """Of those who gave a verdict."""
-        return self.under("excluded").informedness
 
     @property
     def missing(self) -> Rate:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 __all__ = [
     "CALIBRATE",
     "STYLES",
+    "Bad",
     "CalibrationInfo",
     "Candidate",
     "Kind",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 Kind = Literal["solution", "untouched", "mutant"]
+Bad = Literal["untouched", "mutant"]
 Style = Literal["plain", "boastful", "silent"]
 STYLES: tuple[Style, ...] = ("plain", "boastful", "silent")
 CALIBRATE = "calibrate-"
@@ -46,6 +48,7 @@ class Candidate(_Strict):
         what: a mutant's place and change, on one line.
         sha256: over the files that the candidate lays over the workspace.
         pair: counts the pairs of a task; of each one is failing work, the other the solution.
+        bad: the kind of the failing one of its pair, so that a solution tells whose twin it is.
         twin: the trial of the other one of the pair.
         report: the style of the report that came with it.
     """
@@ -56,13 +59,19 @@ class Candidate(_Strict):
     what: str = ""
     sha256: Sha256
     pair: Number
+    bad: Bad
     twin: Number
     report: Style
+
+    @model_validator(mode="after")
+    def _of_its_pair(self) -> Candidate:
+        _hold_kind(self.kind, self.bad)
+        return self
 
 
 class PlannedCandidate(_Strict):
     """A candidate in ``run.json``: ``trial`` is its number among those of its task, which
-    says nothing of it. It is shown once under each style of report, with one seed."""
+    says nothing of it. It is shown once under each style of report."""
 
     task: str
     trial: Number
@@ -73,6 +82,7 @@ class PlannedCandidate(_Strict):
     path: str = ""
     sha256: Sha256
     pair: Number
+    bad: Bad
     twin: Number
 
     def shown(self, report: Style) -> Candidate:
@@ -104,9 +114,12 @@ class TaskCandidates(_Strict):
 
 
 class CalibrationInfo(_Strict):
-    """What a calibration was asked for, beside what every run is, and its candidates."""
+    """What a calibration was asked for, beside what every run is, and its candidates.
+
+    ``salt`` decides the numbers of trials, the seeds and the order: see ``rolewall.lots``."""
 
     mutants: Number
+    salt: Sha256
     reports: Annotated[tuple[Style, ...], Field(min_length=1)]
     tasks: tuple[TaskCandidates, ...]
     candidates: tuple[PlannedCandidate, ...]
@@ -128,4 +141,12 @@ class CalibrationInfo(_Strict):
                 raise ValueError(f"candidate {one.trial} of {one.task} has no twin")
             if (one.kind == "solution") == (other.kind == "solution"):
                 raise ValueError(f"pair {one.pair} of {one.task} is not one of each kind")
+            if one.bad != other.bad:
+                raise ValueError(f"pair {one.pair} of {one.task} has two kinds of failing work")
+            _hold_kind(one.kind, one.bad)
         return self
+
+
+def _hold_kind(kind: Kind, bad: Bad) -> None:
+    if kind not in ("solution", bad):
+        raise ValueError(f"its kind is {kind}, the failing work of its pair {bad}")

@@ -44,7 +44,8 @@ class Held:
     deviations: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        head = f"plan {self.plan.name} sha256:{self.plan.digest}"
+        by = ", which the run was begun with" if self.plan.sealed else ""
+        head = f"plan {self.plan.name} sha256:{self.plan.digest}{by}"
         if not self.deviations:
             return [f"{head}: no deviation"]
         return [f"{head}: deviations", *(f"  {words}" for words in self.deviations)]
@@ -53,6 +54,7 @@ class Held:
         return {
             "name": self.plan.name,
             "sha256": self.plan.digest,
+            "from": "run.json" if self.plan.sealed else "--plan",
             "text": self.plan.text,
             "deviations": list(self.deviations),
         }
@@ -143,20 +145,37 @@ def _each_once(rows: Sequence[Row]) -> None:
 def _adjusted(contrasts: Sequence[Contrast], asked: Asked) -> Comparison:
     """With Holm's adjustment over all primary tests, and over all claims of a margin.
 
-    Of a plan, what could not be tested stays in the family, as not shown.
+    What could not be tested stays in its family, as not shown. The adjusted p values by what
+    was seen alone tell where missing verdicts are what stands in the way.
     """
     outcomes = [o for c in contrasts for o in c.outcomes]
-    untested = sum(len(c.untested) for c in contrasts) if asked.planned else 0
-    tests = iter(holm([*(o.p for o in outcomes), *[1.0] * untested]))
-    claims = iter(holm([claim.p for c in contrasts for _, claim in c.claims]))
+    lost = [u.key for c in contrasts for u in c.untested]
+    claims = [claim for o in outcomes for claim in o.claims]
+    without = [1.0 for key in lost for of in (asked.equivalence, asked.not_worse) if key in of]
+    tests = _both([o.decisive for o in outcomes], [o.p for o in outcomes], [1.0] * len(lost))
+    margins = _both([c.p for c in claims], [c.p_seen for c in claims], without)
     return Comparison(
         tuple(
-            replace(c, outcomes=tuple(_with(o, next(tests), claims) for o in c.outcomes))
+            replace(c, outcomes=tuple(_with(o, *next(tests), margins) for o in c.outcomes))
             for c in contrasts
         )
     )
 
 
-def _with(outcome: Outcome, p: float, claims: Iterator[float]) -> Outcome:
-    found = tuple(replace(claim, p_holm=next(claims)) for claim in outcome.claims)
-    return replace(outcome, p_holm=p, claims=found)
+def _both(
+    decisive: Sequence[float], seen: Sequence[float], lost: Sequence[float]
+) -> Iterator[tuple[float, float]]:
+    """Each adjusted p value, and what it would be by the verdicts that were given."""
+    return zip(holm([*decisive, *lost]), holm([*seen, *lost]), strict=True)
+
+
+def _with(
+    outcome: Outcome, p: float, seen: float, margins: Iterator[tuple[float, float]]
+) -> Outcome:
+    claims = []
+    for claim in outcome.claims:
+        adjusted, given = next(margins)
+        hidden = claim.p > claim.p_seen and given <= claim.alpha < adjusted
+        claims.append(replace(claim, p_holm=adjusted, hidden=hidden))
+    hidden = outcome.decisive > outcome.p and seen <= outcome.alpha < p
+    return replace(outcome, p_holm=p, hidden=hidden, claims=tuple(claims))

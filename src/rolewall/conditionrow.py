@@ -7,27 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rolewall.clusterrates import Rate
 from rolewall.figures import false_approvals_json, measures_json, rate_json
 from rolewall.graders import Treatment
 from rolewall.patterns import NAMES, found_in
 from rolewall.peeks import PeekCounts, count_peeks
 from rolewall.policies import HAS_VERIFIER
+from rolewall.pooling import FalseApprovals, Measures, false_approvals, measures, passes
 from rolewall.record import EpisodeRecord
 from rolewall.rolesheet import RoleRow, count_roles
 from rolewall.tally import (
-    FalseApprovals,
-    Measures,
-    Rate,
     corrupt,
     distinct_edits,
     edited,
     errored,
-    false_approvals,
     landed,
     landed_edits,
-    measures,
     missing,
-    passes,
     repaired,
     total,
     unfinished_phases,

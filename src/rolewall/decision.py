@@ -6,67 +6,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from rolewall.errors import InputError
-from rolewall.figures import failures_text, false_approvals_json, rate_json, rate_text
+from rolewall.clusterrates import Rate
+from rolewall.figures import (
+    failures_text,
+    false_approvals_json,
+    percent,
+    rate_json,
+    rate_text,
+    reading,
+)
+from rolewall.gaterules import Rules
+from rolewall.pooling import FalseApprovals
 from rolewall.stats import Interval
-from rolewall.tally import FalseApprovals, Rate
 from rolewall.terminal import counted
 
-__all__ = ["Baseline", "Bound", "BoundStatus", "Decision", "Measure", "Rules", "Status"]
+__all__ = ["Baseline", "Bound", "BoundStatus", "Decision", "Measure", "Status"]
 
 BoundStatus = Literal["holds", "failed", "undecided"]
 Status = Literal["holds", "failed", "undecided", "refused"]
 ONE_KIND = (
     "this bounds false approvals alone; false rejections and what a verifier repairs are not gated"
 )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What is asked. Every limit is a fraction strictly between 0 and 1.
-
-    ``max_false_approval`` or ``margin`` is there: how much the false-approval rate may lie
-    above a baseline's. The others are further bounds of the same decision.
-    """
-
-    max_false_approval: float | None = None
-    max_errors: int = 0
-    require_isolated: bool = False
-    allow_partial: bool = False
-    confidence: float = 0.95
-    max_false_rejection: float | None = None
-    min_informedness: float | None = None
-    max_missing: float | None = None
-    margin: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_false_approval is None and self.margin is None:
-            raise InputError(
-                "nothing bounds the false approvals",
-                place="--max-false-approval",
-                expected="a rate, or --baseline with --margin",
-            )
-        for option, limit in self.limits().items():
-            _between(option, limit, 0.0)
-        _between("confidence", self.confidence, 0.5)
-        if not isinstance(self.max_errors, int) or self.max_errors < 0:
-            raise InputError(
-                "not a number of errors",
-                place="--max-errors",
-                got=self.max_errors,
-                expected="0 or more",
-            )
-
-    def limits(self) -> dict[str, float]:
-        """Option → limit, of the bounds that were asked for."""
-        given = {
-            "--max-false-approval": self.max_false_approval,
-            "--max-false-rejection": self.max_false_rejection,
-            "--min-informedness": self.min_informedness,
-            "--max-missing": self.max_missing,
-            "--margin": self.margin,
-        }
-        return {option: limit for option, limit in given.items() if limit is not None}
 
 
 @dataclass(frozen=True)
@@ -88,6 +48,10 @@ class Measure:
     def high(self) -> float:
         return (self.interval or self.anywhere).high
 
+    def figure(self, value: float) -> str:
+        """A value of it as text: a rate in per cent, a difference with its sign."""
+        return percent(value) if self.anywhere.low == 0 else f"{value:+.2f}"
+
     def json(self) -> dict[str, Any]:
         return {"value": self.value, "interval": asdict(self.interval) if self.interval else None}
 
@@ -101,8 +65,8 @@ class Bound:
         seen: what it bounds, missing verdicts excluded.
         feared: the same with every missing verdict counted as a wrong one.
         needed: how many episodes in all, of the work that it is a rate of, would let it hold
-            if no further one is judged wrong; None when it does not wait for more, or no
-            number would.
+            if each further one is of another task and none is judged wrong; None when it
+            does not wait for more, or no number would.
     """
 
     name: str
@@ -158,13 +122,16 @@ class Decision:
     """What was decided, why, and from which numbers.
 
     Attributes:
-        place: the run directory, or file of records.
+        place: the run directory, or file of records; of a run ``run`` is the same, and
+            ``seal`` the SHA-256 of its ``seal.json``, where it has one.
         bounds: each that was asked for; the worst of them decides. Empty where the episodes
             may not be weighed (``refused``).
         notes: what a reader has to know beside it.
+        repaired: episodes whose work the verifier repaired, and ``phases_failed`` outcomes of
+            phases whose agent failed or was ended; None where the records do not state it.
         needed: the number of failing-grade episodes in all that would let
-            ``max_false_approval`` hold if no further one is approved or left without a
-            verdict; None when that does not wait for more.
+            ``max_false_approval`` hold if each further one is of another task and none is
+            approved or left without a verdict; None when that does not wait for more.
     """
 
     status: Status
@@ -178,43 +145,64 @@ class Decision:
     numbers: FalseApprovals | None = None
     needed: int | None = None
     false_rejections: Rate | None = None
-    repaired: int = 0
-    phases_failed: Mapping[str, int] = field(default_factory=dict)
+    repaired: int | None = 0
+    phases_failed: Mapping[str, int] | None = field(default_factory=dict)
     place: str = ""
     bounds: tuple[Bound, ...] = ()
     notes: tuple[str, ...] = ()
     missing: Rate | None = None
     informedness: Measure | None = None
     baseline: Baseline | None = None
+    run: str | None = None
+    seal: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it holds, so that ``assert decide(…)`` asserts what it seems to."""
+        return self.status == "holds"
 
     def lines(self) -> list[str]:
         text = [f"{self.status}: {self.reasons[0]}", *self.reasons[1:]]
         text += [f"note: {note}" for note in self.notes]
+        if self.rules is None:
+            return text
         text.append(
             f"condition {self.condition}: {counted(self.episodes, 'episode')},"
             f" {counted(self.errors, 'error')}, {self.absent} planned and absent"
         )
         if self.phases_failed:
             text.append(f"{failures_text(self.phases_failed)}: such agents say little of a team")
-        return text + self._numbers()
+        return [*text, *self._numbers(), *self.unstated()]
+
+    def unstated(self) -> list[str]:
+        """What the records do not say, in words."""
+        told = {"repaired by a verifier": self.repaired, "failed phases": self.phases_failed}
+        return [f"{name}: not stated" for name, value in told.items() if value is None]
+
+    def reading(self) -> str:
+        """How the intervals are to be read; empty where there is none."""
+        if self.rules is None or self.numbers is None:
+            return ""
+        rates = [("failing work", self.numbers.as_approval)]
+        rates += [("passing work", self.false_rejections)] if self.false_rejections else []
+        return reading(rates, self.rules.confidence)
 
     def _numbers(self) -> list[str]:
         text: list[str] = []
         if self.numbers:
-            text.append("false approvals, given failing work, by treatment of missing verdicts:")
-            text.append(f"  excluded             {rate_text(self.numbers.excluded)}")
-            text.append(f"  as reject            {rate_text(self.numbers.as_reject)}")
-            text.append(f"  as false approval    {rate_text(self.numbers.as_approval)}")
+            text += _false_approvals(self.numbers)
             text.append(f"verifier failure, of all: {rate_text(self.numbers.verifier_failure)}")
         if self.baseline:
             text.append(f"the baseline's false approvals: {rate_text(self.baseline.there)}")
-        if self.missing and self.missing.events:
-            text.append(f"missing verdicts, of all: {rate_text(self.missing)}")
+        if self.missing and self.missing.total:
+            silent = f"missing verdicts, of all: {rate_text(self.missing)}"
+            text.append(silent if self.missing.events else "no verdict is missing")
         if self.false_rejections:
             rejected = rate_text(self.false_rejections)
             text.append(f"false rejections (reject∧pass), given passing work: {rejected}")
             text.append(f"informedness: {_measure_text(self.informedness)}")
-            text.append(f"repaired by a verifier: {counted(self.repaired, 'episode')}")
+            if self.repaired is not None:
+                text.append(f"repaired by a verifier: {counted(self.repaired, 'episode')}")
+            text.append(self.reading())
         if self.rules and list(self.rules.limits()) == ["--max-false-approval"] and self.numbers:
             text.append(ONE_KIND)
         return text
@@ -223,6 +211,8 @@ class Decision:
         return {
             "status": self.status,
             "exit_code": self.exit_code,
+            "run": self.run,
+            "seal": self.seal,
             "place": self.place,
             "condition": self.condition,
             **_rules_json(self.rules),
@@ -238,7 +228,7 @@ class Decision:
             "informedness": self.informedness.json() if self.informedness else None,
             "missing": rate_json(self.missing) if self.missing else None,
             "repaired": self.repaired,
-            "phases_failed": dict(self.phases_failed),
+            "phases_failed": None if self.phases_failed is None else dict(self.phases_failed),
             "baseline": self.baseline.json() if self.baseline else None,
         }
 
@@ -248,15 +238,19 @@ def _rules_json(rules: Rules | None) -> dict[str, Any]:
     return {name: getattr(rules, name) if rules else None for name in names}
 
 
+def _false_approvals(rates: FalseApprovals) -> list[str]:
+    """By each treatment of missing verdicts, where one is missing on failing work."""
+    if not rates.missing:
+        return [f"false approvals, given failing work: {rate_text(rates.excluded)}"]
+    return [
+        "false approvals, given failing work, by treatment of missing verdicts:",
+        f"  excluded             {rate_text(rates.excluded)}",
+        f"  as reject            {rate_text(rates.as_reject)}",
+        f"  as false approval    {rate_text(rates.as_approval)}",
+    ]
+
+
 def _measure_text(measure: Measure | None) -> str:
     if measure is None or measure.value is None:
         return "-"
     return f"{measure.value:.2f} [{measure.low:.2f}, {measure.high:.2f}]"
-
-
-def _between(place: str, value: object, low: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low < value < 1.0:  # type: ignore[operator]
-        raise InputError(
-            "out of range", place=place, got=value, expected=f"above {low:g} and below 1"
-        )

@@ -9,23 +9,23 @@ Dirichlet-distributed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rolewall.errors import InputError
-from rolewall.paired import sign_flip, within_margin
-from rolewall.stats import clustered_wilson
+from rolewall.paired import effective_pairs, sign_flip, within_margin
+from rolewall.stats import clustered_wilson, z_value
+from rolewall.studies import FINE, law_of, simulated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FINE", "CompareDesign", "GateDesign", "fraction"]
+__all__ = ["CompareDesign", "GateDesign", "fraction"]
 
-FINE = 4_000  # simulated studies
-SEED = 20_260
 NEGLIGIBLE = 1e-12
+MOST_TESTS = 1_000
+Z_95 = z_value(0.95)  # a difference is found only where its interval, of 95 %, agrees
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class GateDesign:
         if self.trials == 1:
             return self._exact(tasks), 0.0
         seen = [[x, x * x] for x in range(self.trials + 1)]
-        return _simulated(self._law(), seen, tasks, studies, self._holds_counts)
+        return simulated(self._law(), seen, tasks, studies, self._holds_counts)
 
     def holds(self, clusters: list[tuple[int, int]]) -> bool:
         found = clustered_wilson(clusters, self.confidence)
@@ -72,16 +72,8 @@ class GateDesign:
 
     def _law(self) -> NDArray[np.float64]:
         """The chance of each number of false approvals of one task."""
-        import numpy as np
-        from scipy.stats import betabinom, binom
-
-        counts = np.arange(self.trials + 1)
-        if self.correlation and self.rate:
-            size = (1 - self.correlation) / self.correlation
-            law = betabinom.pmf(counts, self.trials, self.rate * size, (1 - self.rate) * size)
-        else:
-            law = binom.pmf(counts, self.trials, self.rate)
-        return np.asarray(law / law.sum())
+        cells = [(x, self.trials - x) for x in range(self.trials + 1)]
+        return law_of([self.rate, 1 - self.rate], cells, self.correlation)
 
     def _holds_counts(self, counts: tuple[int, ...]) -> bool:
         return self.holds([(x, self.trials) for x, n in enumerate(counts) for _ in range(n)])
@@ -111,8 +103,9 @@ class CompareDesign:
         fraction("--second", self.second, least=0.0, most=1.0)
         fraction("--alpha", self.alpha, least=NEGLIGIBLE, most=0.5)
         _correlated(self.correlation, self.trials)
-        if self.tests < 1:
-            raise InputError("out of range", place="--tests", got=self.tests, expected="1 or more")
+        if not 1 <= self.tests <= MOST_TESTS:
+            raise InputError("out of range", place="--tests", got=self.tests,
+                             expected=f"1 to {MOST_TESTS}")  # fmt: skip
         least, most = abs(self.difference), self._most_discordant
         if not least - NEGLIGIBLE <= self.share <= most + NEGLIGIBLE:
             raise InputError(
@@ -155,7 +148,7 @@ class CompareDesign:
         """The chance that the test succeeds, and its standard error."""
         if self.trials == 1 and self.margin is None:
             return self._exact(tasks), 0.0
-        return _simulated(self._law(), self._seen(), tasks, studies, self._succeeds)
+        return simulated(self._law(), self._seen(), tasks, studies, self._succeeds)
 
     def _exact(self, tasks: int) -> float:
         """Over the number of discordant pairs, the chance of an exact McNemar test."""
@@ -167,27 +160,17 @@ class CompareDesign:
         # The most of the rarer kind that still rejects.
         most = binom.ppf(self.level / 2, discordant, 0.5)
         most = np.where(binom.cdf(most, discordant, 0.5) > self.level / 2, most - 1, most)
+        # And with which Tango's interval does not hold 0: (gains − losses) ÷ √discordant > z.
+        most = np.minimum(most, np.ceil((discordant - Z_95 * np.sqrt(discordant)) / 2) - 1)
         gain = (self.share + self.difference) / (2 * self.share)
         rejects = binom.cdf(most, discordant, gain) + binom.cdf(most, discordant, 1 - gain)
         return float((weight * np.where(most < 0, 0.0, rejects)).sum())
 
     def _law(self) -> NDArray[np.float64]:
         """The chance of each (gains, losses) of one task, in the order of ``_cells``."""
-        import numpy as np
-        from scipy.special import gammaln
-
         gain, loss = (self.share + self.difference) / 2, (self.share - self.difference) / 2
-        rates = np.maximum([gain, loss, 1 - self.share], NEGLIGIBLE)
-        cells = np.array([(g, x, self.trials - g - x) for g, x in self._cells()])
-        choose = gammaln(self.trials + 1) - gammaln(cells + 1).sum(1)
-        if self.correlation:
-            size = (1 - self.correlation) / self.correlation
-            alone = (gammaln(cells + rates * size) - gammaln(rates * size)).sum(1)
-            log = choose + gammaln(size) - gammaln(self.trials + size) + alone
-        else:
-            log = choose + (cells * np.log(rates)).sum(1)
-        law = np.exp(log)
-        return np.asarray(law / law.sum())
+        cells = [(g, x, self.trials - g - x) for g, x in self._cells()]
+        return law_of([gain, loss, 1 - self.share], cells, self.correlation)
 
     def _cells(self) -> list[tuple[int, int]]:
         trials = self.trials
@@ -198,45 +181,26 @@ class CompareDesign:
         if self.margin is not None:
             return [[g, x, (g - x) ** 2] for g, x in self._cells()]
         sizes = range(1, self.trials + 1)
-        return [[g - x, *(int(abs(g - x) == size) for size in sizes)] for g, x in self._cells()]
+        return [[g, x, *(int(abs(g - x) == size) for size in sizes)] for g, x in self._cells()]
 
     def _succeeds(self, counts: tuple[int, ...]) -> bool:
         tasks = [cell for cell, n in zip(self._cells(), counts, strict=True) for _ in range(n)]
+        clusters = [(g, x, self.trials) for g, x in tasks]
         if self.margin is None:
-            return sign_flip([g - x for g, x in tasks]) <= self.level
-        return within_margin([(g, x, self.trials) for g, x in tasks], self.margin) <= self.level
+            return _apart(clusters) and sign_flip([g - x for g, x in tasks]) <= self.level
+        return within_margin(clusters, self.margin) <= self.level
 
 
-def _simulated(
-    law: NDArray[np.float64],
-    seen: list[list[int]],
-    tasks: int,
-    studies: int,
-    succeeds: Callable[[tuple[int, ...]], bool],
-) -> tuple[float, float]:
-    """The share of simulated studies that succeed; each is how many tasks came out how.
-
-    Studies alike in the sums of ``seen`` are tested once.
-    """
-    import numpy as np
-
-    drawn = np.random.default_rng(SEED).multinomial(tasks, law, studies)
-    _, at, numbers = np.unique(
-        drawn @ np.array(seen), axis=0, return_index=True, return_counts=True
-    )
-    hits = sum(int(n) for i, n in zip(at, numbers, strict=True) if succeeds(_counts(drawn[i])))
-    share = hits / studies
-    return share, math.sqrt(share * (1 - share) / studies)
-
-
-def _counts(kind: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in kind)
+def _apart(clusters: list[tuple[int, int, int]]) -> bool:
+    """Whether Tango's 95 % interval on the effective pairs does not hold 0."""
+    gains, losses, pairs = map(sum, zip(*clusters, strict=True))
+    scale = effective_pairs(clusters) / pairs
+    return abs(gains - losses) * math.sqrt(scale) > Z_95 * math.sqrt(gains + losses)
 
 
 def fraction(place: str, value: float, least: float = NEGLIGIBLE, most: float = 1.0) -> None:
     if not least <= value <= most or (most == 1.0 and value == 1.0 and least > 0):
-        low = "0" if least == 0 else "above 0"
-        raise InputError("out of range", place=place, got=value, expected=f"{low} to {most:g}")
+        raise InputError("out of range", place=place, got=value, expected=f"{least:g} to {most:g}")
 
 
 def _correlated(correlation: float, trials: int) -> None:

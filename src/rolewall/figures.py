@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rolewall.pooling import FalseApprovals, Informedness, Measures, Rate
+from rolewall.clusterrates import Informedness, Rate
+from rolewall.pooling import FalseApprovals, Measures
 from rolewall.terminal import counted
 
 __all__ = [
@@ -14,11 +15,15 @@ __all__ = [
     "false_approvals_json",
     "informedness_json",
     "informedness_text",
+    "limit_text",
     "measures_json",
     "percent",
     "rate_json",
     "rate_text",
+    "reading",
 ]
+
+LEAST = 0.05  # by what episodes count for less that shows
 
 
 def rate_text(rate: Rate) -> str:
@@ -31,8 +36,31 @@ def rate_text(rate: Rate) -> str:
 
 
 def percent(fraction: float) -> str:
-    """With one decimal; below one per cent with two figures, so that none reads as nought."""
-    return f"{100 * fraction:.2g}%" if 0 < fraction < 0.01 else f"{fraction:.1%}"
+    """With one decimal; what is next to nought or to all, ``<0.1%`` or ``>99.9%``, does not
+    read as either."""
+    if 0 < fraction < 0.001:
+        return "<0.1%"
+    return ">99.9%" if 0.999 < fraction < 1 else f"{fraction:.1%}"
+
+
+def limit_text(fraction: float) -> str:
+    """A limit that somebody set, as he set it: with one decimal, or as many as it has."""
+    text = percent(fraction)
+    exact = f"{100 * fraction:.9f}".rstrip("0")
+    return text if float(exact) == round(100 * fraction, 1) else f"{exact}%"
+
+
+def reading(rates: Iterable[tuple[str, Rate]], confidence: float = 0.95) -> str:
+    """How intervals are to be read, to be said once: ``[ ]: 95 % interval; 12 episodes of 4
+    tasks count as 5.1``, the latter of each rate, under the name of what it is of, that has
+    trials which repeat one another."""
+    told = [
+        f"{name}{': ' if name else ''}{counted(rate.total, 'episode')} of"
+        f" {counted(rate.tasks, 'task')} count as {rate.effective:.1f}"
+        for name, rate in rates
+        if rate.total - rate.effective >= LEAST
+    ]
+    return "; ".join([f"[ ]: {100 * confidence:g} % interval", *told])
 
 
 def informedness_text(found: Informedness) -> str:
@@ -49,7 +77,14 @@ def failures_text(outcomes: Mapping[str, int]) -> str:
 
 
 def rate_json(rate: Rate) -> dict[str, Any]:
-    return {**asdict(rate), "rate": rate.rate}
+    return {
+        "events": rate.events,
+        "total": rate.total,
+        "tasks": rate.tasks,
+        "effective": rate.effective,
+        "interval": asdict(rate.interval) if rate.interval else None,
+        "rate": rate.rate,
+    }
 
 
 def informedness_json(found: Informedness) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rolewall.decision import Bound, Decision, Rules, Status
+from rolewall.decision import Bound, Decision, Status
 from rolewall.errors import InputError, RolewallError
+from rolewall.gaterules import Rules
 from rolewall.gating import (
     Held,
     Numbers,
@@ -24,6 +25,8 @@ from rolewall.gating import (
     take_numbers,
     weigh,
 )
+from rolewall.gating.measures import of_informedness
+from rolewall.gating.words import APPROVALS, REPEAT
 from rolewall.records import Dataset
 from rolewall.rows import Row
 
@@ -56,7 +59,7 @@ def decide_dataset(
         *found.notes,
         *(f"the baseline: {note}" for note in (baseline.notes if baseline else ())),
     ]
-    return replace(made, notes=(*made.notes, *read))
+    return replace(made, notes=(*made.notes, *read), **(found.head() if found.run else {}))
 
 
 def decide(
@@ -87,27 +90,27 @@ def decide(
         condition=side.condition,
         rules=rules,
         reasons=reasons,
-        notes=(*notes_of(side, numbers), *(held.notes if held else ())),
+        notes=(*notes_of(side, numbers, rules), *(held.notes if held else ())),
         bounds=bounds,
-        needed=next((b.needed for b in bounds if rules.max_false_approval is not None), None),
+        needed=next((bound.needed for bound in bounds if bound.name == APPROVALS.name), None),
         baseline=held.baseline if held else None,
         phases_failed=side.failures,
         episodes=len(side.rows),
         errors=side.errors,
-        absent=absent,
-        repaired=sum(row.repaired for row in side.graded),
+        absent=side.absent,
+        repaired=side.repaired,
         **(_numbers(numbers) if side.graded else {}),
     )
 
 
-def not_decided(error: RolewallError, rules: Rules | None = None, place: str = "") -> Decision:
+def not_decided(error: RolewallError, place: str = "") -> Decision:
     """What stands in the files of a decision when there can be none."""
     return Decision(
         status="refused",
         exit_code=error.exit_code,
         place=place,
         condition="(none)",
-        rules=rules,
+        rules=None,
         reasons=(str(error),),
     )
 
@@ -135,6 +138,8 @@ def _outcome(
     status = min((bound.status for bound in bounds), key=BY_WEIGHT.index)
     ordered = sorted(bounds, key=lambda bound: BY_WEIGHT.index(bound.status))
     reasons = [reason for bound in ordered for reason in _reasons(bound, len(bounds))]
+    if any(REPEAT in bound.reasons for bound in bounds):
+        reasons.append(REPEAT)
     if len(bounds) > 1:
         hold = sum(bound.status == "holds" for bound in bounds)
         reasons.insert(0, f"{hold} of {len(bounds)} bounds hold")
@@ -145,6 +150,8 @@ def _outcome(
 
 def _reasons(bound: Bound, of: int) -> Iterator[str]:
     for reason in bound.reasons:
+        if reason == REPEAT:  # said once of all bounds
+            continue
         yield f"{bound.name}, {bound.status}: {reason}" if of > 1 else reason
 
 
@@ -153,5 +160,5 @@ def _numbers(numbers: Numbers) -> dict[str, Any]:
         "numbers": numbers.false_approvals,
         "false_rejections": numbers.false_rejections,
         "missing": numbers.missing,
-        "informedness": numbers.informedness,
+        "informedness": of_informedness(numbers.informedness),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rolewall.rundir import TaskRef
-from rolewall.terminal import counted
+from rolewall.terminal import counted, listed
 
 __all__ = ["grader_notes"]
 
@@ -19,12 +19,7 @@ def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
     unchecked = [task.id for task in tasks if task.checked not in (*SOUND, *WEAK)]
     weak = [f"{task.id} ({task.checked})" for task in tasks if task.checked in WEAK]
     return [
-        f"{what}: {len(names)} of {counted(len(tasks), 'task')}: {_listed(names)}"
+        f"{what}: {len(names)} of {counted(len(tasks), 'task')}: {listed(names, NAMED)}"
         for what, names in (("graders unchecked", unchecked), ("graders found weak", weak))
         if names
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

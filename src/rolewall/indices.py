@@ -80,7 +80,8 @@ class Index:
             return f"{self.name} not shown: {self.why}{self._left()}"
         low, high = self.interval.low, self.interval.high
         mean = f"{self.value:+.3f} [{low:+.3f}, {high:+.3f}]"
-        return f"{self.name} {mean}, {self.score}, mean over {self.tasks} tasks{self._left()}"
+        over = counted(self.tasks, "task")
+        return f"{self.name} {mean}, {self.score}, mean over {over}{self._left()}"
 
     def _left(self) -> str:
         if not self.left_out:
@@ -143,12 +144,12 @@ def interval_over_tasks(
     ``about`` is the middle of the two added tasks, None for the mean; ``most`` bounds
     both ends.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     mean = fmean(values)
     middle = mean if about is None else about
     added = [*values, middle - 1.0, middle + 1.0]
-    quantile = float(student.ppf(0.975, len(added) - 1))
+    quantile = float(stdtrit(len(added) - 1, 0.975))
     half = quantile * stdev(added) / math.sqrt(len(added))
     low, high = fmean(added) - half, fmean(added) + half
     return Interval(max(-most, min(low, mean)), min(most, max(high, mean)))

@@ -14,7 +14,7 @@ from rolewall.errors import InputError
 from rolewall.sandbox import hold_kinds, hold_store, storage
 from rolewall.storage import is_partial
 
-__all__ = ["ENTRIES", "REPORT", "hold_layout", "locked"]
+__all__ = ["ENTRIES", "REPORT", "hold_layout", "locked", "run_around"]
 
 REPORT = "report.html"
 """What `rolewall report` writes: made from the run, and in no seal."""
@@ -36,6 +36,17 @@ def hold_layout(run: Path) -> None:
     hold_kinds(run, _kind)
     hold_kinds(run / "episodes", lambda _: "directory")
     hold_store(run / "blobs.git")
+
+
+def run_around(path: Path) -> Path | None:
+    """The run directory that ``path`` lies in, or would; None where it lies in none."""
+    above = Path(os.path.realpath(path.parent))
+    for found in (above, *above.parents):
+        # Another program may have a run.json too; what stands beside it is ours.
+        there = {name for name in ENTRIES if os.path.lexists(found / name)} - {REPORT}
+        if "run.json" in there and len(there) > 1:
+            return found
+    return None
 
 
 @contextmanager

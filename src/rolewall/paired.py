@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rolewall.stats import PSEUDO, Interval, kish, z_value
+from rolewall.clusters import Moments
+from rolewall.stats import Interval, z_value
 
 __all__ = [
+    "LEAST_P",
     "Margin",
     "effective_pairs",
     "margin_test",
@@ -24,6 +26,9 @@ __all__ = [
     "within_margin",
 ]
 
+LEAST_P = 1e-11
+"""The least p value that a sign-flip test of unequal sums has; below it only the transform's
+noise would be left, and the value reads "< 1e-11"."""
 BISECTIONS = 80
 MOST_STEPS = 1 << 20  # of the distribution of a sign-flip test
 
@@ -31,23 +36,10 @@ MOST_STEPS = 1 << 20  # of the distribution of a sign-flip test
 def effective_pairs(clusters: Sequence[tuple[int, int, int]]) -> float:
     """How many independent pairs the clusters are worth, for a paired difference.
 
-    ``clusters`` holds (gains, losses, pairs) a task; without repeats the result
-    is the number of pairs. As in :func:`rolewall.stats.effective_size`, two wholly
-    agreeing tasks are added, one that gains and one that loses every pair.
+    ``clusters`` holds (gains, losses, pairs) a task; see
+    :attr:`rolewall.clusters.Moments.effective`.
     """
-    sizes = [n for _, _, n in clusters if n]
-    total = sum(sizes)
-    if not total or max(sizes) == 1:
-        return float(total)
-    typical = sum(n * n for n in sizes) / total
-    rows = [(float(g - b), float(g + b), float(n), 1.0) for g, b, n in clusters if n]
-    rows += [(d, typical, typical, PSEUDO) for d in (typical, -typical)]
-    tasks = sum(w for *_, w in rows)
-    pairs = sum(w * n for _, _, n, w in rows)
-    delta = sum(w * d for d, _, _, w in rows) / pairs
-    between = sum(w * (d - delta * n) ** 2 for d, _, n, w in rows) * tasks / (tasks - 1)
-    alone = sum(w * square for _, square, _, w in rows) - pairs * delta * delta
-    return max(kish(sizes), total / max(1.0, between / alone))
+    return Moments.of_pairs(clusters).effective
 
 
 def mcnemar_exact(first_only: int, second_only: int) -> float:
@@ -64,8 +56,11 @@ def sign_flip(sums: Sequence[int]) -> float:
     Exact: the distribution over all 2**k flips, from its characteristic function, the
     product of the cosines of the sums. Where the sums are very large together, they are
     first rounded to a coarser unit; flipping a sign commutes with that, so the test stays
-    exact for the rounded sums.
+    exact for the rounded sums. Sums that are all of one size are a binomial. Elsewhere no
+    value is less than ``LEAST_P``, which then is more than the true one.
     """
+    if len(set(map(abs, sums)) - {0}) == 1:
+        return mcnemar_exact(sum(s < 0 for s in sums), sum(s > 0 for s in sums))
     import numpy as np
 
     unit = max(1, math.ceil(sum(map(abs, sums)) / MOST_STEPS))
@@ -83,7 +78,7 @@ def sign_flip(sums: Sequence[int]) -> float:
     extreme = abs(sum(steps))
     reached = weights[extreme : points - extreme + 1 if extreme else points]
     found = round(float(reached.sum()), 12)  # beyond that it is the transform's noise
-    return min(1.0, max(found, 0.5 ** (sizes.total() - 1)))
+    return min(1.0, max(found, LEAST_P))
 
 
 def tango(

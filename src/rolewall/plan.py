@@ -29,7 +29,7 @@ SHARD = re.compile("([0-9]{1,9})/([0-9]{1,9})")
 @dataclass(frozen=True)
 class Episode:
     """One planned episode. ``seed`` is the run's seed plus the trial's number; in a
-    calibration, whose ``work`` is judged, plus the pair's."""
+    calibration, whose ``work`` is judged, it is drawn by lot."""
 
     key: str
     task: Task

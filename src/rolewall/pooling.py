@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from rolewall.graders import TREATMENTS, Accounting, Cells, Grade, Treatment, Verdict, newcombe
+from rolewall.clusterrates import Informedness, Rate
+from rolewall.clusters import Moments, Shared
+from rolewall.graders import TREATMENTS, Accounting, Cells, Grade, Treatment, Verdict
 from rolewall.graders import Rate as TaskRate
-from rolewall.stats import Interval, clustered_wilson, effective_size
 
 if TYPE_CHECKING:
     from rolewall.rows import Judged
@@ -22,14 +23,13 @@ AnyJudged = TypeVar("AnyJudged", bound="Judged")
 
 __all__ = [
     "FalseApprovals",
-    "Informedness",
     "Measures",
-    "Rate",
     "accounts",
     "false_approvals",
     "false_approvals_of",
     "false_rejections",
     "informedness",
+    "informedness_of",
     "measures",
     "passes",
     "pooled",
@@ -37,23 +37,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Rate:
-    """``events`` of ``total`` episodes over ``tasks`` tasks, with its interval.
-
-    ``effective`` is the number of independent episodes they are worth; ``rate``
-    and ``interval`` are ``None`` when there is nothing to divide by.
-    """
-
-    events: int
-    total: int
-    tasks: int
-    effective: float
-    interval: Interval | None
-
-    @property
-    def rate(self) -> float | None:
-        return self.events / self.total if self.total else None
+Counted = tuple[Accounting, int]
+"""The accounting of a task, and how many tasks have just this one."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +60,6 @@ class FalseApprovals:
 
 
 @dataclass(frozen=True)
-class Informedness:
-    """Catch rate less false-rejection rate: 1 is always right, 0 tells nothing apart.
-
-    ``value`` and ``interval`` (Newcombe's, on the effective sizes of the two rates) are
-    ``None`` unless there is failing and passing work.
-    """
-
-    catch: Rate
-    false_rejection: Rate
-    value: float | None
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
 class Measures:
     """How a verifier judged, with missing verdicts treated in one way.
 
@@ -103,34 +74,26 @@ class Measures:
     informedness: Informedness
 
 
-def accounts(records: Iterable[Judged], *, verified: bool = True) -> list[Accounting]:
+def accounts(records: Iterable[Judged], *, verified: bool = True) -> list[Counted]:
     """Verdict by grade, task by task. Under a condition without a verifier nobody was
     asked for a verdict: ``verified`` leaves such episodes out."""
     counted = Counter((r.task, r.verdict, r.grade) for r in records if r.verified or not verified)
     by_task: dict[str, dict[tuple[Verdict, Grade], int]] = defaultdict(dict)
     for (task, verdict, grade), number in counted.items():
         by_task[task][verdict, grade] = number
-    # Very many tasks have few different counts: equal ones share an account.
-    known: dict[frozenset[tuple[tuple[Verdict, Grade], int]], Accounting] = {}
-    made = []
-    for counts in by_task.values():
-        key = frozenset(counts.items())
-        if key not in known:
-            known[key] = Accounting(Counter(counts))
-        made.append(known[key])
-    return made
+    # Very many tasks have few different counts.
+    alike = Counter(frozenset(counts.items()) for counts in by_task.values())
+    return [(Accounting(Counter(dict(counts))), tasks) for counts, tasks in alike.items()]
 
 
 def pooled(
-    tasks: Iterable[Accounting],
+    tasks: Iterable[Counted],
     rate: Callable[[Accounting], TaskRate],
     confidence: float = 0.95,
 ) -> Rate:
     """One rate of the accounting over several tasks."""
-    accounts_of = list(tasks)
-    rates = {id(task): rate(task) for task in {id(task): task for task in accounts_of}.values()}
-    found = (rates[id(task)] for task in accounts_of)
-    return _over([(r.count, r.of) for r in found if r.of], confidence)
+    found = ((rate(account), times) for account, times in tasks)
+    return Rate(Moments.of_rate((r.count, r.of, times) for r, times in found), confidence)
 
 
 def rate_of(
@@ -142,17 +105,7 @@ def rate_of(
         found = by_task[record.task]
         found[0] += event(record)
         found[1] += 1
-    return _over([(count, of) for count, of in by_task.values()], confidence)
-
-
-def _over(clusters: Sequence[tuple[int, int]], confidence: float) -> Rate:
-    return Rate(
-        events=sum(count for count, _ in clusters),
-        total=sum(of for _, of in clusters),
-        tasks=len(clusters),
-        effective=effective_size(clusters),
-        interval=clustered_wilson(clusters, confidence),
-    )
+    return Rate(Moments.of_rate((count, of, 1) for count, of in by_task.values()), confidence)
 
 
 def passes(records: Iterable[Judged], confidence: float = 0.95) -> Rate:
@@ -165,14 +118,14 @@ def false_approvals(records: Sequence[Judged], confidence: float = 0.95) -> Fals
     return false_approvals_of(accounts(records), confidence)
 
 
-def false_approvals_of(tasks: Sequence[Accounting], confidence: float = 0.95) -> FalseApprovals:
+def false_approvals_of(tasks: Sequence[Counted], confidence: float = 0.95) -> FalseApprovals:
     """The same of tasks that are accounted for already."""
     return FalseApprovals(
         excluded=pooled(tasks, lambda t: t.false_approval, confidence),
         as_reject=pooled(tasks, lambda t: t.false_approval_missing_as_reject, confidence),
         as_approval=pooled(tasks, lambda t: t.false_approval_missing_as_approval, confidence),
         verifier_failure=pooled(tasks, lambda t: t.verifier_failure, confidence),
-        missing=sum(t.counts["missing", "fail"] for t in tasks),
+        missing=sum(times * t.counts["missing", "fail"] for t, times in tasks),
     )
 
 
@@ -185,7 +138,7 @@ def informedness(
     records: Sequence[Judged], treatment: Treatment = "excluded", confidence: float = 0.95
 ) -> Informedness:
     """Of records without errors."""
-    return _informedness(accounts(records), treatment, confidence)
+    return informedness_of(accounts(records), treatment, confidence)
 
 
 def measures(records: Sequence[Judged], confidence: float = 0.95) -> dict[Treatment, Measures]:
@@ -194,7 +147,7 @@ def measures(records: Sequence[Judged], confidence: float = 0.95) -> dict[Treatm
     return {treatment: _measures(tasks, treatment, confidence) for treatment in TREATMENTS}
 
 
-def _measures(tasks: Sequence[Accounting], treatment: Treatment, confidence: float) -> Measures:
+def _measures(tasks: Sequence[Counted], treatment: Treatment, confidence: float) -> Measures:
     def over(rate: Callable[[Cells], TaskRate]) -> Rate:
         return pooled(tasks, lambda task: rate(task.under(treatment)), confidence)
 
@@ -205,20 +158,18 @@ def _measures(tasks: Sequence[Accounting], treatment: Treatment, confidence: flo
         precision=over(lambda cells: cells.precision),
         accuracy=over(lambda cells: cells.accuracy),
         failure=over(lambda cells: cells.failure),
-        informedness=_informedness(tasks, treatment, confidence),
+        informedness=informedness_of(tasks, treatment, confidence),
     )
 
 
-def _informedness(
-    tasks: Sequence[Accounting], treatment: Treatment, confidence: float
+def informedness_of(
+    tasks: Sequence[Counted], treatment: Treatment, confidence: float = 0.95
 ) -> Informedness:
-    catch = pooled(tasks, lambda task: task.under(treatment).catch, confidence)
-    rejected = pooled(tasks, lambda task: task.under(treatment).false_rejection, confidence)
-    if None in (catch.rate, rejected.rate) or not (catch.interval and rejected.interval):
-        return Informedness(catch, rejected, None, None)
-    first, second = catch.events / catch.total, rejected.events / rejected.total
-    interval = newcombe(
-        (first, catch.interval.low, catch.interval.high),
-        (second, rejected.interval.low, rejected.interval.high),
+    """The same of tasks that are accounted for already."""
+    cells = [(task.under(treatment), times) for task, times in tasks]
+    found = [(c.catch, c.false_rejection, times) for c, times in cells]
+    return Informedness(
+        Rate(Moments.of_rate((x.count, x.of, times) for x, _, times in found), confidence),
+        Rate(Moments.of_rate((y.count, y.of, times) for _, y, times in found), confidence),
+        Shared.of((x.count, x.of, y.count, y.of, times) for x, y, times in found),
     )
-    return Informedness(catch, rejected, first - second, Interval(*interval))

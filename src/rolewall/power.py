@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rolewall.designs import FINE, CompareDesign, GateDesign, fraction
+from rolewall.designs import CompareDesign, GateDesign, fraction
+from rolewall.studies import FINE
 
 __all__ = ["CompareDesign", "GateDesign", "Needed", "needed_for"]
 

@@ -34,6 +34,7 @@ MARKER = (
 )
 FAIL, SKIP = "fail", "skip"
 OWN = ("condition", "baseline", "mapping", "undecided")
+CONFIDENCE = "confidence"  # no option of the gate: who may lower it lets anything hold
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,8 @@ def _read(config: pytest.Config, run: str | Path, mapping: str | Path | None = N
 
 
 def _decide(config: pytest.Config, *place: Any, **asked: Any) -> _Made:
-    from rolewall.decision import Rules
     from rolewall.gate import decide_dataset
+    from rolewall.gaterules import Rules
 
     run, given = _taken(place, asked)
     own = {name: given.pop(name, None) for name in OWN}
@@ -156,10 +157,10 @@ def _decide(config: pytest.Config, *place: Any, **asked: Any) -> _Made:
 
 def _taken(place: tuple[Any, ...], asked: dict[str, Any]) -> tuple[str | Path, dict[str, Any]]:
     """The run, and the rest of what a marker says, each word of it known."""
-    from rolewall.decision import Rules
     from rolewall.errors import InputError
+    from rolewall.gaterules import Rules
 
-    known = {*OWN, *(item.name for item in fields(Rules))}
+    known = {*OWN, *(item.name for item in fields(Rules))} - {CONFIDENCE}
     given = dict(asked)
     runs = [*place, *([given.pop("run")] if "run" in given else [])]
     if len(runs) != 1 or not isinstance(runs[0], str | Path):
@@ -172,14 +173,23 @@ def _taken(place: tuple[Any, ...], asked: dict[str, Any]) -> tuple[str | Path, d
                 got=name,
                 expected=", ".join(sorted(known)),
             )
-    if given.get("undecided", FAIL) not in (FAIL, SKIP):
-        raise InputError(
-            "unknown word",
-            place="rolewall marker: undecided",
-            got=given["undecided"],
-            expected=f"{FAIL} or {SKIP}",
-        )
+    _check_own(given)
     return runs[0], given
+
+
+def _check_own(given: Mapping[str, Any]) -> None:
+    """Refuse what is no word of its kind; ``Rules`` holds the options of the gate to theirs."""
+    from rolewall.errors import InputError
+
+    kinds = {"condition": (str, "a name"), "baseline": (str | Path, "a path"),
+             "mapping": (str | Path, "a path")}  # fmt: skip
+    for name, (kind, expected) in kinds.items():
+        if given.get(name) is not None and not isinstance(given[name], kind):
+            raise InputError("of another kind", place=f"rolewall marker: {name}",
+                             got=given[name], expected=expected)  # fmt: skip
+    if given.get("undecided", FAIL) not in (FAIL, SKIP):
+        raise InputError("unknown word", place="rolewall marker: undecided",
+                         got=given["undecided"], expected=f"{FAIL} or {SKIP}")  # fmt: skip
 
 
 def _expect(made: _Made) -> None:

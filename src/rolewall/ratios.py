@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rolewall.graders import wilson
 from rolewall.stats import Interval, z_value
 
 __all__ = ["mean_difference", "ratio_interval"]
@@ -26,16 +27,10 @@ def ratio_interval(
     joint = math.sqrt((first_only + second_only + 2) / ((second + 1) * (first + 1)))
     alone = sum(math.sqrt((1 - (x + 1) / (seen + 2)) / (x + 1)) for x in (second, first))
     z = z_value(confidence) * joint / alone
-    top, bottom = _wilson_at(second, seen, z), _wilson_at(first, seen, z)
+    narrower = math.erf(z / math.sqrt(2))  # the confidence of which z is the quantile
+    top, bottom = (Interval(*wilson(x, seen, narrower)) for x in (second, first))
     low = top.low / bottom.high if bottom.high > 0 else 0.0
     return low, top.high / bottom.low if bottom.low > 0 else None
-
-
-def _wilson_at(events: float, total: float, z: float) -> Interval:
-    rate = events / total
-    centre = (rate + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * math.sqrt((rate * (1 - rate) + z * z / (4 * total)) / total)
-    return Interval(max(0.0, centre - half) if events else 0.0, min(1.0, centre + half))
 
 
 def mean_difference(

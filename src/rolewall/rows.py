@@ -3,10 +3,12 @@ another harness's table."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from rolewall.errors import RecordError
 from rolewall.patterns import found_in
 from rolewall.record import EpisodeRecord, Grade, Verdict
 from rolewall.tally import (
@@ -18,9 +20,13 @@ from rolewall.tally import (
     unfinished_phases,
 )
 
-__all__ = ["Judged", "Row", "Source", "Trust", "repeats", "row_of"]
+__all__ = ["Judged", "Row", "Source", "Trust", "alike", "refuse_repeats", "repeats", "row_of"]
 
 Trust = Literal["outside", "in-process", "untrusted"]
+
+# Shown as nothing, although Unicode calls them letters, marks or a symbol.
+BLANK = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5,
+         0x180B, 0x180C, 0x180D, 0x180F, 0x2800}  # fmt: skip
 
 
 class Judged(Protocol):
@@ -66,7 +72,8 @@ class Row:
             ``landed`` entries changed by another role than their owner.
         peeks: distinct peeks, where reads were observed.
         repaired: whether the verifier turned failing work into passing work.
-        failures: outcomes of phases whose agent failed or was ended.
+        failures: outcomes of phases whose agent failed or was ended; None where phases are
+            not known.
         score: the grader's partial score.
         seconds: from the episode's start to its end.
         verified: whether the condition has a verifier. Without one ``verdict`` is
@@ -75,6 +82,7 @@ class Row:
             exactly where a verifier of another run was shown the same.
         kind: of that work: ``solution``, ``untouched`` or ``mutant``; ``fault`` is a
             mutant's kind of fault.
+        pair: of that work: which pair of its task; ``bad`` is the kind of the pair's failing work.
         optimistic, echo, rewrite: whether a phase of the verifier has that pattern; see
             ``rolewall.patterns``.
     """
@@ -96,8 +104,8 @@ class Row:
     edits: int | None = None
     landed: int | None = None
     peeks: int | None = None
-    repaired: bool = False
-    failures: tuple[str, ...] = ()
+    repaired: bool | None = None
+    failures: tuple[str, ...] | None = None
     score: float | None = None
     seconds: float | None = None
     verified: bool = True
@@ -107,6 +115,8 @@ class Row:
     optimistic: bool | None = None
     echo: bool | None = None
     rewrite: bool | None = None
+    pair: int | None = None
+    bad: str = ""
 
     @property
     def name(self) -> str:
@@ -154,17 +164,45 @@ def row_of(record: EpisodeRecord) -> Row:
         candidate=candidate.sha256 if candidate else "",
         kind=candidate.kind if candidate else "",
         fault=candidate.fault if candidate else "",
+        pair=candidate.pair if candidate else None,
+        bad=candidate.bad if candidate else "",
     )
 
 
+def alike(name: str) -> str:
+    """What tells names apart for who reads them: equal for two that differ in case, in
+    spaces, in the way one character is encoded, or in what is not shown."""
+    if name.isascii() and name.isprintable():
+        return " ".join(name.casefold().split())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    shown = (
+        sign for sign in folded
+        if unicodedata.category(sign) not in ("Cc", "Cf") and ord(sign) not in BLANK
+    )  # fmt: skip
+    return " ".join("".join(shown).split())
+
+
 def repeats(rows: Iterable[Row]) -> Iterator[str]:
-    """Where two rows are of one episode, or one is a copy of another, in words."""
+    """Where two rows are of one episode, one is a copy of another, or one task has two
+    spellings, in words."""
     seen: dict[tuple[str, ...], Row] = {}
+    spelt: dict[str, str] = {}
+    names: set[str] = set()
     for row in rows:
+        if row.task not in names:
+            names.add(row.task)
+            if (first := spelt.setdefault(alike(row.task), row.task)) != row.task:
+                yield f"two spellings of one task: {first!a} and {row.task!a}"
         for mark in _marks(row):
             if (other := seen.setdefault(mark, row)) is not row:
                 yield f"two records of one {mark[0]}: {_words(other)} and {_words(row)}"
                 break
+
+
+def refuse_repeats(rows: Iterable[Row], place: str) -> None:
+    """Raises RecordError where ``repeats`` finds one."""
+    for words in repeats(rows):
+        raise RecordError(words, place=place, expected="each once")
 
 
 def _marks(row: Row) -> list[tuple[str, ...]]:

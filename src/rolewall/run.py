@@ -149,6 +149,9 @@ def _same(plan: Plan, directory: Path) -> None:
                 expected=shorten(here),
                 hint="give another -o",
             )
+    if known.calibration and asked.calibration and known.calibration.salt != asked.calibration.salt:
+        raise InputError("another calibration was begun there meanwhile", place=str(directory),
+                         hint="give another -o")  # fmt: skip
     raise InputError(
         "the directory holds another shard, or a run of another version of rolewall's code"
         " or with other images of tasks",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from rolewall.errors import RecordError
 from rolewall.policies import Observe
 from rolewall.record import EpisodeRecord, Seed
 from rolewall.recordfile import RECORD_CAP, parse, read_episode, write_record
-from rolewall.rows import repeats, row_of
+from rolewall.rows import Row, refuse_repeats, row_of
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "TaskRef",
     "episode_key",
     "episode_names",
-    "load_records",
     "open_run",
     "read_episode",
     "read_info",
@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 HINT = "`rolewall audit` says more"
-RECORDS_CAP = 1 << 30
 MOST = 1 << 31  # episodes of a run
 
 
@@ -147,6 +146,11 @@ class Run:
     def episode_dir(self, record: EpisodeRecord) -> Path:
         return self.path / "episodes" / record.key
 
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The records as statistics see them."""
+        return tuple(map(row_of, self.records))
+
     @property
     def seal(self) -> str | None:
         """SHA-256 of the run's ``seal.json``; ``None`` where it is not sealed as a whole."""
@@ -180,9 +184,11 @@ def episode_key(
     code: str,
     observe: Observe,
     candidate: str = "",
+    salt: str = "",
 ) -> str:
     """The name of an episode's directory: equal exactly for equal work. ``candidate`` is
-    the SHA-256 of what a calibration shows."""
+    the SHA-256 of what a calibration shows, ``salt`` what keeps its boxes, which can see
+    the name, from computing that."""
     parts = {
         "task": [task.id, task.digest],
         "team": team_digest,
@@ -195,7 +201,7 @@ def episode_key(
         "observe": observe,
     }
     if candidate:
-        parts["candidate"] = candidate
+        parts |= {"candidate": candidate, "salt": salt}
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 
@@ -227,7 +233,9 @@ def open_run(path: Path, *, sealed: bool = True) -> Run:
             )
         records.append(record)
     _hold(path, info.summary() if sealed else None, digest, digests)
-    _refuse_repeats(records, path)
+    records.sort(key=lambda r: (r.task, r.condition, r.trial))
+    run = Run(path, info, tuple(records), tuple(unfinished), digests)
+    refuse_repeats(run.rows, str(path))
     if len(records) > info.planned:
         raise RecordError(
             "more episodes than were planned",
@@ -235,18 +243,7 @@ def open_run(path: Path, *, sealed: bool = True) -> Run:
             got=len(records),
             expected=f"at most {info.planned}",
         )
-    records.sort(key=lambda r: (r.task, r.condition, r.trial))
-    return Run(path, info, tuple(records), tuple(unfinished), digests)
-
-
-def load_records(path: Path) -> tuple[EpisodeRecord, ...]:
-    """Records from a file of JSON lines, one episode record a line."""
-    records = []
-    for number, line in enumerate(read_capped(path, RECORDS_CAP).split(b"\n"), 1):
-        if line.strip():
-            records.append(parse(EpisodeRecord, line, f"{path}:{number}"))
-    _refuse_repeats(records, path)
-    return tuple(records)
+    return run
 
 
 def read_info(path: Path) -> RunInfo:
@@ -292,8 +289,3 @@ def _hold(
         if summary is not None:
             hold_run(path, log, summary, digest)
         hold_records(path, log, records)
-
-
-def _refuse_repeats(records: Iterable[EpisodeRecord], place: Path) -> None:
-    for words in repeats(map(row_of, records)):
-        raise RecordError(words, place=str(place), expected="each once")

@@ -14,6 +14,7 @@ from pathlib import Path
 from rolewall.attest import KeySigner
 from rolewall.checkgrader import marked
 from rolewall.errors import InputError, Interrupted
+from rolewall.figures import failures_text
 from rolewall.grants import Grants
 from rolewall.places import check_key, check_places
 from rolewall.plan import Episode, Plan, make_plan
@@ -22,7 +23,6 @@ from rolewall.roles import Team, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import PlanRef, Run
 from rolewall.sandbox import Backend, find_backend, storage
-from rolewall.tables import failures_text
 from rolewall.tally import unfinished_phases
 from rolewall.tasks import Task, load_tasks
 from rolewall.terminal import counted, say
@@ -82,7 +82,7 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
             out,
             jobs=asked.jobs,
             progress=progress,
-            accepted=lambda there: _announce(plan, out, there),
+            accepted=lambda there: _begin(plan, out, there, progress),
             warn=lambda what: say([f"warning: {what}"], sys.stderr),
             signer=signer,
         )
@@ -132,7 +132,8 @@ def _new_directory(team: Team, tasks: Sequence[Task]) -> Path:
     return found
 
 
-def _announce(plan: Plan, out: Path, there: int) -> None:
+def _begin(plan: Plan, out: Path, there: int, progress: _Progress) -> None:
+    progress.accept(there)
     planned = len(plan.episodes)
     episodes = counted(planned, "episode")
     lines = [f"team {plan.team.name}: {episodes} on {plan.backend.name}, run {out}"]
@@ -142,34 +143,46 @@ def _announce(plan: Plan, out: Path, there: int) -> None:
     say([*lines, *sorted(notes)], sys.stderr)
 
 
+class _Progress:
+    """What is told of a run as it goes on; ``done`` are episodes that have a record."""
+
+    def __init__(self, total: int) -> None:
+        self.done, self.total = 0, total
+
+    def accept(self, there: int) -> None:
+        self.done = there
+
+    def __call__(self, episode: Episode, record: EpisodeRecord) -> None:
+        self.done += 1
+        say([f"{self.done} of {self.total}: {_words(record)}"], sys.stderr)
+
+
+class _Bar(_Progress):
+    def __init__(self, total: int, advance: Callable[[int], None]) -> None:
+        super().__init__(total)
+        self._advance = advance
+
+    def accept(self, there: int) -> None:
+        self._advance(there)
+
+    def __call__(self, episode: Episode, record: EpisodeRecord) -> None:
+        self._advance(1)
+
+
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[Episode, EpisodeRecord], None]]:
-    if sys.stderr.isatty():
-        with _bar(total) as bar:
-            yield bar
-    else:
-        yield _line
-
-
-def _line(episode: Episode, record: EpisodeRecord) -> None:
-    say([_words(record)], sys.stderr)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[Episode, EpisodeRecord], None]]:
+def _progress(total: int) -> Iterator[_Progress]:
+    if not sys.stderr.isatty():
+        yield _Progress(total)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     task = progress.add_task("", total=total)
-
-    def done(episode: Episode, record: EpisodeRecord) -> None:
-        progress.advance(task)
-
     progress.start()
     try:
-        yield done
+        yield _Bar(total, lambda number: progress.advance(task, number))
     finally:
         with suppress(OSError):  # a terminal that has gone is no reason of the run's end
             progress.stop()

@@ -1,34 +1,31 @@
 """The statistics behind tables, comparison and gate: intervals of a proportion.
 
-Everything here is exact or closed form; nothing draws random numbers. A
-*cluster* is a task: trials of one task repeat one another, so they count for
-less than as many different tasks. How often the intervals cover is measured by
-``bench/stats.py``.
+Everything here is exact or closed form; nothing draws random numbers. How often the
+intervals cover is measured by ``bench/stats.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from rolewall.clusters import Moments
 from rolewall.graders import wilson as wilson_score
 
 __all__ = [
     "Interval",
     "clustered_wilson",
-    "effective_size",
+    "exact_low",
+    "fewest",
     "holm",
-    "kish",
-    "size_needed",
+    "rate_interval",
     "wilson",
     "z_value",
 ]
 
 MOST_NEEDED = 10_000_000
 EVEN = 1e-9  # by how much a number of effective events may be off by rounding
-PSEUDO = 0.25
-"""How much each of the two tasks weighs that are added before a design effect is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +53,10 @@ def wilson(events: float, total: float, confidence: float = 0.95) -> Interval | 
     return Interval(*wilson_score(events, total, confidence))
 
 
-def size_needed(
-    threshold: float, confidence: float = 0.95, *, events: float = 0, already: float = 0
-) -> int | None:
-    """The sample size, in all, at which Wilson's upper bound falls to ``threshold``
-    if no event is added to ``events``.
-
-    At least ``already``; ``None`` beyond ten million.
-    """
-
-    def holds(total: int) -> bool:
-        interval = wilson(events, total, confidence)
-        return interval is not None and interval.high <= threshold
-
-    low = max(0, int(already) - 1)
-    high = max(1, int(already), int(events))
+def fewest(holds: Callable[[int], bool]) -> int | None:
+    """The smallest number from 1 on at which what holds from some number on holds; ``None``
+    beyond ten million."""
+    low, high = 0, 1
     while not holds(high):
         low, high = high, high * 2
         if high > MOST_NEEDED:
@@ -81,55 +67,28 @@ def size_needed(
     return high
 
 
-def kish(sizes: Sequence[int]) -> float:
-    """How many clusters there are, unequal ones counting for less."""
-    total = sum(sizes)
-    return total * total / sum(n * n for n in sizes) if total else 0.0
-
-
-def effective_size(clusters: Sequence[tuple[int, int]]) -> float:
-    """How many independent episodes the clusters are worth.
-
-    ``clusters`` holds (events, episodes) a task. Without repeats the result is
-    the number of episodes. With repeats it lies between :func:`kish` and that.
-
-    The plain design effect cannot be seen where no event, or only events, were
-    seen, and is erratic near there: one false approval more could narrow the
-    interval. So two tasks that agree with themselves wholly, one each way, are
-    added before it is taken, each at a quarter of a task's weight: at full weight
-    the intervals covered too much, at none they narrowed so.
-    """
-    sizes = [n for _, n in clusters if n]
-    total = sum(sizes)
-    if not total or max(sizes) == 1:
-        return float(total)
-    typical = sum(n * n for n in sizes) / total
-    rows = [(float(x), float(n), 1.0) for x, n in clusters if n]
-    rows += [(typical, typical, PSEUDO), (0.0, typical, PSEUDO)]
-    tasks = sum(w for _, _, w in rows)
-    episodes = sum(w * n for _, n, w in rows)
-    rate = sum(w * x for x, _, w in rows) / episodes
-    between = sum(w * (x - rate * n) ** 2 for x, n, w in rows) * tasks / (tasks - 1)
-    effect = max(1.0, between / (episodes * rate * (1 - rate)))
-    return max(kish(sizes), total / effect)
-
-
 def clustered_wilson(
-    clusters: Sequence[tuple[int, int]], confidence: float = 0.95
+    clusters: Iterable[tuple[int, int]], confidence: float = 0.95
 ) -> Interval | None:
-    """Wilson's interval on the effective size; on the plain one without repeats.
+    """The interval of a rate, from (events, episodes) a task: see :func:`rate_interval`."""
+    return rate_interval(Moments.of_rate((x, n, 1) for x, n in clusters), confidence)
+
+
+def rate_interval(clusters: Moments, confidence: float = 0.95) -> Interval | None:
+    """Wilson's interval, on the effective sample size, and wider within three events of
+    either end; ``None`` of no episode.
 
     Its ends never lie inside those of no event, or only events, in as many
     tasks, so that no number of events gives a lower upper end than none does.
-    Within three events of either end it is the modified interval of Brown, Cai
-    and DasGupta (Statistical Science 16, 2001, section 4.1.1): there Wilson's
-    own covers as little as 83 %, one event in eight episodes shutting out 2 %.
+    Within three events of either end (two, up to 50 episodes) that end is the one of the
+    modified interval of Brown, Cai and DasGupta (Statistical Science 16, 2001, section
+    4.1.1): there Wilson's own covers as little as 83 %, one event in eight episodes
+    shutting out 2 %.
     """
-    total = sum(n for _, n in clusters)
-    if not total:
+    size, tasks = clusters.effective, clusters.kish
+    if not clusters.episodes:
         return None
-    size, tasks = effective_size(clusters), kish([n for _, n in clusters])
-    events = sum(x for x, _ in clusters) / total * size
+    events = clusters.total / clusters.episodes * size
     found = wilson(events, size, confidence)
     none, every = wilson(0, tasks, confidence), wilson(tasks, tasks, confidence)
     if found is None or none is None or every is None:
@@ -137,6 +96,21 @@ def clustered_wilson(
     low = min(found.low, every.low, _rare(events, size, confidence))
     high = max(found.high, none.high, 1 - _rare(size - events, size, confidence))
     return Interval(low, high)
+
+
+def exact_low(clusters: Moments, confidence: float = 0.95) -> float:
+    """Clopper and Pearson's lower end (Biometrika 26, 1934), on the effective sample size.
+
+    Without repeats a true rate lies below it in at most half of what ``confidence``
+    leaves, whatever the rate; Wilson's own end is passed up to three times as often.
+    """
+    size = clusters.effective
+    if not clusters.total:
+        return 0.0
+    from scipy.special import betaincinv
+
+    events = clusters.total / clusters.episodes * size
+    return float(betaincinv(events, size - events + 1, (1 - confidence) / 2))
 
 
 def _rare(events: float, size: float, confidence: float) -> float:

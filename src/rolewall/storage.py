@@ -10,7 +10,7 @@ from pathlib import Path
 from rolewall._files import open_regular
 from rolewall.errors import RecordError, StorageError
 
-__all__ = ["canonical_json", "is_partial", "read_capped", "write_atomic"]
+__all__ = ["canonical_json", "is_partial", "read_capped", "write_atomic", "write_output"]
 
 PARTIAL = ".partial-"
 
@@ -43,6 +43,18 @@ def write_atomic(path: Path, data: bytes) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """``write_atomic`` of what a user asked for at ``path``, with the directories above it.
+
+    Raises StorageError with the place.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot write: {error.strerror}", place=str(path)) from error
+    write_atomic(path, data)
 
 
 def is_partial(path: Path) -> bool:

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rolewall.conditionrow import ConditionRow, condition_row, row_json
-from rolewall.figures import (
-    failures_text,
-    false_approvals_json,
-    percent,
-    rate_json,
-    rate_text,
-)
+from rolewall.figures import failures_text, rate_text, reading
+from rolewall.frozen import why_apart
 from rolewall.record import EpisodeRecord
 from rolewall.rolesheet import roles_sheet
+from rolewall.tally import errored
 from rolewall.terminal import Sheet, counted
 from rolewall.verifiersheet import verifier_sheet
 
-__all__ = [
-    "ConditionRow",
-    "ResultTable",
-    "failures_text",
-    "false_approvals_json",
-    "percent",
-    "rate_json",
-    "rate_text",
-    "result_table",
-]
+__all__ = ["ResultTable", "result_table"]
 
 COLUMNS = (
     "condition", "episodes", "pass", "approve", "false approvals", "missing",
     "edits attempted", "blocked", "landed", "repaired", "errors", "grader", "isolated",
 )  # fmt: skip
 LEGEND = "attempted, blocked, landed: episodes with at least one (distinct pairs/entries)"
+RATES = "false approvals: of verdicts on failing work"
+LOOK = "`rolewall show RUN EPISODE` shows a phase and what its agent said"
 NUMERIC = frozenset({1, 2, 3, 5, 6, 7, 8, 9, 10})
 NAMED = 3
 
@@ -54,7 +44,7 @@ class ResultTable:
 
     def sheet(self) -> Sheet:
         notes = [LEGEND] if self.rows else []
-        notes += [_treatments(row) for row in self.rows if row.graded and row.verified]
+        notes += _rates([row for row in self.rows if row.verified])
         if self.planned is not None and self.planned > self.episodes:
             notes.append(
                 f"incomplete: {self.episodes} of {self.planned} planned episodes have a record"
@@ -103,12 +93,41 @@ def result_table(
 ) -> ResultTable:
     """One row for each condition, in the order given, then others by name.
 
-    A condition that was asked for and has no episode is shown with 0.
+    A condition that was asked for and has no episode is shown with 0. Candidates of a
+    calibration that are not weighed are in no row: the notes count them.
     """
+    weighed = [r for r in records if not _apart(r)]
+    apart = Counter(why for r in records if (why := _apart(r)))
+    left = [f"not in this table: {counted(n, 'candidate')}: {why}" for why, n in apart.items()]
+    planned = planned - apart.total() if planned is not None else None
+    records, notes = weighed, [*left, *notes]
     named = [*conditions, *sorted({r.condition for r in records} - set(conditions))]
     found = {name: [r for r in records if r.condition == name] for name in named}
     rows = tuple(condition_row(name, found[name]) for name in named) if records else ()
     return ResultTable(team, rows, planned, tuple(notes))
+
+
+def _rates(rows: Sequence[ConditionRow]) -> Iterator[str]:
+    """How the rates are to be read, and what becomes of missing verdicts, where one is."""
+    if not rows:
+        return
+    among = [(_where("failing work", row, rows), row.false_approvals.excluded) for row in rows]
+    yield f"{RATES}; {reading(among)}"
+    judged = [row for row in rows if row.graded]
+    yield from (_treatments(row) for row in judged if row.missing)
+    if told := [row for row in judged if not row.missing]:
+        wrong = [_where(rate_text(r.false_approvals.verifier_failure), r, rows) for r in told]
+        silent = "no verdict is missing" if told == judged else "elsewhere no verdict is missing"
+        yield f"{silent}; wrong verdicts, of all: {'; '.join(wrong)}"
+
+
+def _where(words: str, row: ConditionRow, rows: Sequence[ConditionRow]) -> str:
+    return f"{words} under {row.condition}" if len(rows) > 1 else words
+
+
+def _apart(record: EpisodeRecord) -> str:
+    found = record.candidate
+    return why_apart(found.kind, found.bad, record.grade) if found and not errored(record) else ""
 
 
 def _treatments(row: ConditionRow) -> str:
@@ -129,7 +148,7 @@ def _notes(row: ConditionRow) -> Iterator[str]:
     if row.peeks.observed:
         yield f"{where} {row.peeks.text()}"
     if row.phases_failed:
-        yield f"{where} {failures_text(row.phases_failed)}"
+        yield f"{where} {failures_text(row.phases_failed)}; {LOOK}"
     if row.corrupt:
         of = counted(row.passed.events, "pass", "passes")
         yield f"{where} a cross-role edit landed in {row.corrupt} of {of}: corrupt successes"

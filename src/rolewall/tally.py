@@ -1,7 +1,7 @@
 """Counting: what a set of episodes adds up to, with every denominator kept.
 
 Here stand the things counted of an episode; what becomes of verdicts and grades over
-several tasks is in ``pooling``, and can be had from here.
+several tasks is in ``pooling``.
 """
 
 from __future__ import annotations
@@ -10,20 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rolewall.pooling import (
-    FalseApprovals,
-    Informedness,
-    Measures,
-    Rate,
-    accounts,
-    false_approvals,
-    false_rejections,
-    informedness,
-    measures,
-    passes,
-    pooled,
-    rate_of,
-)
 from rolewall.record import EpisodeRecord
 
 if TYPE_CHECKING:
@@ -31,28 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAILURES",
-    "FalseApprovals",
-    "Informedness",
-    "Measures",
-    "Rate",
-    "accounts",
     "attempted",
     "corrupt",
     "distinct_edits",
     "edited",
     "errored",
     "false_approval",
-    "false_approvals",
-    "false_rejections",
-    "informedness",
     "landed",
     "landed_edits",
-    "measures",
     "missing",
-    "passes",
     "peeked",
-    "pooled",
-    "rate_of",
     "repaired",
     "total",
     "unfinished_phases",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Sheet", "counted", "draw", "draw_all", "escape", "plain", "say"]
+__all__ = ["Sheet", "counted", "draw", "draw_all", "escape", "listed", "plain", "say"]
 
 # Cc control, Cf format (bidirectional overrides, zero width), Cs surrogates,
 # Co private, Cn unassigned, Zl and Zp line separators: all can rewrite what a reader sees.
@@ -66,12 +66,19 @@ def escape(text: object, limit: int = 400) -> str:
     if len(raw) > limit:
         head, tail = raw[: limit * 2 // 3], raw[-(limit // 3) :]
         raw = f"{head}[... {len(raw) - len(head) - len(tail)} characters ...]{tail}"
-    return "".join(_visible(c) for c in raw)
+    # Nothing that is printable is hidden, and most of a large report is printable.
+    return raw if raw.isprintable() else "".join(map(_visible, raw))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 episode``, ``2 episodes``; ``plural`` where it is not made by an s."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """``a, b and 3 more``: the first ``most`` of them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _visible(char: str) -> str:

@@ -20,8 +20,10 @@ MEASURES: tuple[tuple[str, Callable[[Measures], str]], ...] = (
     ("accuracy", lambda m: rate_text(m.accuracy)),
 )
 LEGEND = (
-    "catch rate: rejects of failing work; precision: passing work of approved work",
-    "informedness: catch rate less false rejections; 1 is always right, 0 a coin",
+    "catch rate: rejects of failing work; false rejections: rejects of passing work",
+    "precision: passing work of approved work; accuracy: right verdicts of all",
+    "informedness: catch rate less false rejections",
+    "it is 1 if always right, 0 where nothing is told apart",
 )
 MISSING = "a missing verdict is left out, is a reject, or is a wrong verdict"
 WORDS: dict[Treatment, str] = {
@@ -64,7 +66,10 @@ def _pattern(found: PatternCount) -> str:
 
 
 def _untold(rows: Sequence[ConditionRow]) -> tuple[str, ...]:
-    notes = ["optimistic, echo, rewrite: episodes, of those where it can be told"]
+    notes = [
+        "a corrupt success passes, and a cross-role edit landed in it",
+        "optimistic, echo, rewrite: episodes, of those where it can be told",
+    ]
     if any(found.unknown for row in rows for found in row.patterns.values()):
         notes.append("with observe: reads in the team file more can be told")
     return tuple(notes)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.bubblewrap
 
-# All that can be seen, but for the random words of an episode and the time of day.
+# All that can be seen, but for the random words of an episode (its seed too: see
+# test_lots.py) and the time of day.
 LOOK = r"""
 import hashlib, json, os, re, subprocess
 def said(*words):
@@ -40,7 +41,7 @@ facts["refs"] = said("git", "for-each-ref", "--format=%(refname)")
 kinds = said("git", "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)")
 facts["kinds"] = sorted(kinds.split())
 facts["config"] = said("git", "config", "--list", "--local")
-facts["env"] = {k: v for k, v in os.environ.items()}
+facts["env"] = {k: v for k, v in os.environ.items() if k != "ROLEWALL_SEED"}
 facts["mounts"] = re.sub("rolewall-[0-9a-f-]+|[0-9a-f]{16,}", "KEY", "\n".join(
     " ".join(line.split()[3:6]) for line in open("/proc/self/mountinfo")))
 prompt = "/rolewall/prompt.md"

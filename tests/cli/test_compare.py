@@ -86,6 +86,13 @@ def test_a_plan_is_kept_with_the_run_it_began(cli: Cli, studio: Studio) -> None:
     assert kept["plan"]["text"] == path.read_text() and kept["seed"] == 3
     assert kept["conditions"] == ["no-plan", "enforced"]
     assert cli("audit", out).code == 0
+    again = cli(*words[:-2], "--json")
+    assert again.code == 0, again.err
+    assert again.json["comparison"]["plan"] == {
+        **done.json["comparison"]["plan"], "from": "run.json"
+    }  # fmt: skip
+    loose = cli(*words[:-2], "--equivalence", "pass=0.5")
+    assert loose.code == 2 and "plan two-walls sha256:" in loose.err
     path.write_text(json.dumps({**plan, "primary": ["pass", "approve-and-fail"]}))
     later = cli("compare", out, "--plan", path, "--json")
     assert later.code == 0, later.err

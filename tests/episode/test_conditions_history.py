@@ -57,6 +57,31 @@ def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path, before: int) -> Non
     assert {each["tool"] for each in lines[:-1]} == {"run"} and len(lines) > 400
 
 
+@pytest.mark.parametrize("removed", [1, 1000])
+@pytest.mark.parametrize("after", [1, 31, 32, 64, 65])
+def test_what_was_taken_out_makes_no_room_for_the_start_of_a_nonce(
+    tmp_path: Path, removed: int, after: int
+) -> None:
+    """However many stood before it, and wherever it ends beside the cut and what is read."""
+    head = f"{NONCE}\n".encode() * removed
+    start = SHOWN + after - len(NONCE)
+    said = head + b"\n" * (start - len(head)) + NONCE.upper().encode() + b"-" * 100
+    found = shown(tmp_path / "02-verifier", NONCE, OTHER, stdout=said, stderr=said, jsonl=said)
+    for name, text in found.items():
+        assert NONCE[:4].encode() not in text.lower(), name
+    text = found["02-verifier.stdout"]
+    assert text == found["02-verifier.stderr"]
+    assert text.count(b"[nonce removed]") == removed + (start < SHOWN)
+
+
+def test_nonces_that_lie_across_one_another_are_taken_out_whole(tmp_path: Path) -> None:
+    other = NONCE[16:] + "00112233445566ff"
+    said = f"a{NONCE}{other[16:]}b{other}c".encode()
+    for nonces in ((NONCE, other), (other, NONCE)):
+        found = shown(tmp_path / "02-verifier", *nonces, stdout=said)
+        assert found["02-verifier.stdout"] == b"a[nonce removed]b[nonce removed]c"
+
+
 def test_a_transcript_that_is_gone_is_the_harness_fault(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         list(shown_transcript(tmp_path / "00-planner", ()))

@@ -124,7 +124,7 @@ def test_the_workflow_installs_from_where_it_is_told(
     program.chmod(0o755)
     done = bash(steps(workflow, "Install"), tmp_path, ROLEWALL_SOURCE=source)
     assert done.returncode == expected
-    assert done.stdout.startswith("-m pip install git+" if source else "::error::")
+    assert done.stdout.startswith("-I -m pip install git+" if source else "::error::")
 
 
 def bash(script: str, path: Path, **env: str) -> subprocess.CompletedProcess[str]:

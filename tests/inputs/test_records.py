@@ -18,7 +18,8 @@ from rolewall.errors import RecordError
 from rolewall.policies import Attempt, Ledger, read_ledger, verify_ledger
 from rolewall.record import EpisodeRecord
 from rolewall.recordfile import parse
-from rolewall.rundir import RunInfo, load_records
+from rolewall.records.ours import read_ours
+from rolewall.rundir import RunInfo
 from rolewall.sandbox import load_manifest
 
 if TYPE_CHECKING:
@@ -150,9 +151,9 @@ def test_a_record(
 
 
 @given(data=st.data())
-def test_a_file_of_records(place: Path, junk: Junk, read: Read, data: st.DataObject) -> None:
-    place.write_bytes(b"\n".join(data.draw(st.lists(junk.json(EPISODE), max_size=3))))
-    found = read(load_records, place, error=RecordError)
+def test_a_file_of_records(junk: Junk, read: Read, data: st.DataObject) -> None:
+    lines = b"\n".join(data.draw(st.lists(junk.json(EPISODE), max_size=3)))
+    found = read(read_ours, lines, "records.jsonl", error=RecordError)
     assert found is None or len({record.key for record in found}) == len(found)
 
 

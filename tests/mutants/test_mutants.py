@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import configparser
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -214,9 +217,8 @@ def test_mutants_of_an_example(task: Task) -> None:
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.py", b"\xff\xfe if 1 < 2"),
-        ("a.py", b"\xef\xbb\xbfa = 1 < 2\n"),
-        ("a.py", b"def broken(:\n    return 1 < 2\n"),
+        ("a.txt", b"\xff\xfe if 1 < 2"),
+        ("a.py", b"i\x00f\x00 \x001\x00"),
         ("a.py", b"x = " + b"-" * 100_000 + b"1\n"),
         ("a.py", b"a = 1 \x00 < 2\n"),
         ("a.json", b"\x00{}"),
@@ -228,6 +230,89 @@ def test_what_cannot_be_read_is_left_alone(make: Make, name: str, data: bytes) -
     task = make({name: "x"})
     (task.directory / "solution" / name).write_bytes(data)
     assert mutants_of(load_task(task.directory)) == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "faulty"),
+    [
+        (b"\xef\xbb\xbfa = 1 < 2\n", b"\xef\xbb\xbfa = 1 <= 2\n"),
+        (b"def broken(:\n    return 1 < 2\n", b"def broken(:\n    return 1 <= 2\n"),
+        (b"# coding: latin-1\na = '\xe9' < 2\n", b"# coding: latin-1\na = '\xe9' <= 2\n"),
+        (b"print 'a', 1\n", b"print 'a', 2\n"),
+    ],
+)
+def test_python_of_another_kind_is_still_mutated(make: Make, data: bytes, faulty: bytes) -> None:
+    task = make({"a.py": "x"})
+    (task.directory / "solution" / "a.py").write_bytes(data)
+    assert faulty in {mutant.data for mutant in mutants_of(load_task(task.directory))}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "flag: !!bool maybe\nother: 1\n"),
+        ("a.yaml", "d: !!timestamp 1\nother: 1\n"),
+        ("a.py", f"x = 0x{'f' * 5000}\nother = 1\n"),
+        ("a.csv", f"a,b\n{'9' * 6000},1\n"),
+        ("a.sql", f"SELECT {'9' * 1900}, 1\n"),
+    ],
+)
+def test_values_beyond_a_limit_leave_the_others_to_be_mutated(
+    make: Make, name: str, text: str
+) -> None:
+    found = {(mutant.data or b"").decode() for mutant in mutants_of(make({name: text}))}
+    assert any(one.replace("2", "1", 1) == text for one in found)
+
+
+COLUMNS, LINES = ",".join("1" * 30_000), b"if a > 1 and b == 2: f(a, b=1)\n"
+LARGE = {
+    "wide.csv": ("", f"{COLUMNS}\n{COLUMNS}\n"),
+    "square.csv": ("", "\n".join([",".join("1" * 1000)] * 60)),
+    "quoted.csv": ("", '\n'.join([",".join(['"1"'] * 500)] * 60)),
+    "bomb.yaml": ("", "a: &a [x]\n" + "".join(
+        f"{b}: &{b} [{','.join([f'*{a}'] * 10)}]\n" for a, b in pairwise("abcdefghijk"))),
+    "sections.ini": ("", "[DEFAULT]\n" + "".join(f"k{n} = 1\n" for n in range(3000))
+                     + "".join(f"[s{n}]\n" for n in range(3000))),
+    "many.py": ("", LINES.decode() * 4000),
+    "alike.txt": ("xx\nyy\n" * 900, "yy\nxx\nzz\n" * 600),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_files_take_neither_the_memory_nor_the_time_of_their_square(
+    make: Make, name: str
+) -> None:
+    start, text = LARGE[name]
+    task = make({name: text}, {name: start})
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from rolewall.mutants import mutants_of; from rolewall.tasks import load_task\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (30, 30))\n"
+        "print(len(mutants_of(load_task(Path(sys.argv[1])), most=5)))\n"
+    )
+    argv = [sys.executable, "-c", code, str(task.directory)]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "5\n"), ran.stderr
+
+
+def test_the_edits_of_a_long_line_do_not_hold_it() -> None:
+    data = f"{COLUMNS}\n{COLUMNS}\n".encode()
+    held = sum(len(edit.new) + len(edit.what) for edit in table_faults(data, ","))
+    assert held < 100 * len(data)
+
+
+def test_a_mutant_keeps_the_mode_and_one_line(make: Make) -> None:
+    task = make({"new\nline.txt": "a 1\nb\n", "DELETE": "run.sh\n"}, {"run.sh": "exit 1\n"})
+    (task.directory / "workspace" / "run.sh").chmod(0o755)
+    task = load_task(task.directory)
+    solution = read_solution(task)
+    assert solution is not None
+    found = mutants_of(task)
+    assert not any("\n" in mutant.what for mutant in found)
+    assert any(mutant.what.startswith("new\\nline.txt:1: ") for mutant in found)
+    (kept,) = [mutant for mutant in found if mutant.path == "run.sh"]
+    assert kept.over(solution).files["run.sh"].executable
 
 
 def test_a_task_without_a_solution_has_none(make: Make) -> None:
@@ -246,3 +331,10 @@ def test_any_text_gives_edits_that_lie_in_it(text: str) -> None:
         for edit in edits:
             assert 0 <= edit.start <= edit.end <= len(data)
             edit.on(data).decode()
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_edits_that_lie_in_them(data: bytes) -> None:
+    for edit in text_faults(data):
+        assert 0 <= edit.start <= edit.end <= len(data)
+        edit.on(data)

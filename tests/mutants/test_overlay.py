@@ -66,14 +66,16 @@ def test_nothing_is_removed_through_a_link(places: tuple[Path, Path]) -> None:
         ("DELETE", "/etc/passwd\n", "not a plain path"),
         ("DELETE", "a//b\n", "not a plain path"),
         ("DELETE", "a.txt\n", "both removed and laid"),
+        ("DELETE", "never.txt\n", "nothing to remove there"),
         (".git/config", "x\n", "no repository"),
+        ("sub/.git/config", "x\n", "no repository"),
     ],
 )
 def test_a_solution_that_reaches_out_is_refused(
     tmp_path: Path, name: str, text: str, words: str
 ) -> None:
     root = tmp_path / "task"
-    for folder in ("grader", "solution/.git"):
+    for folder in ("grader", "solution/.git", "solution/sub/.git", "workspace"):
         (root / folder).mkdir(parents=True)
     (root / "task.yaml").write_text(
         "id: t\ngrader: {command: {run: [python3, /grader/check.py], trust: outside}}\n"

@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from conftest import Command, Put
 
 HEADER = "task,condition,verdict,grade"
-SOLO = [f"t{n},solo,reject,fail" for n in range(12)]
+OTHER = [f"t{n},no-plan,reject,fail" for n in range(12)]
 TEAM = [f"t{n},enforced,approve,pass" for n in range(12)]
-OTHERS = [f"u{n},enforced,approve,pass" for n in range(12)]
+NEW = [f"u{n},enforced,approve,pass" for n in range(12)]
 
 CASES: dict[str, tuple[list[str], tuple[str, ...], int, str]] = {
-    "the same tasks": ([HEADER, *SOLO, *TEAM], (), 0, "12 pairs"),
+    "the same tasks": ([HEADER, *OTHER, *TEAM], (), 0, "12 pairs"),
     "zero records": ([HEADER], (), 4, "no episode was evaluated"),
-    "mixed tasks": ([HEADER, *SOLO, *OTHERS], (), 4, "no episode pairs"),
-    "some tasks in common": ([HEADER, *SOLO, *TEAM[:6], *OTHERS], (), 0,
-                             "u0 trial 0: no episode under solo"),
-    "one condition": ([HEADER, *SOLO], (), 2, "different conditions"),
-    "one grade alone": ([HEADER, *SOLO, *[line.replace("pass", "fail") for line in TEAM]], (), 0,
+    "mixed tasks": ([HEADER, *OTHER, *NEW], (), 4, "no episode pairs"),
+    "some tasks in common": ([HEADER, *OTHER, *TEAM[:6], *NEW], (), 0,
+                             "u0 trial 0: no episode under no-plan"),
+    "one condition": ([HEADER, *OTHER], (), 2, "at least two conditions"),
+    "one grade alone": ([HEADER, *OTHER, *[line.replace("pass", "fail") for line in TEAM]], (), 0,
                         "12 pairs"),
     "all missing": ([HEADER, *[line.replace("reject", "missing").replace("approve", "missing")
-                     for line in (*SOLO, *TEAM)]], (), 0, "12 missing verdicts"),
-    "NaN": ([HEADER, *SOLO, *TEAM, "x,solo,nan,fail"], (), 2, ":26: not a value of `verdict`"),
-    "unknown words": ([HEADER, *SOLO, "t0,enforced,LGTM,pass"], (), 2, "verdict:LGTM=WORD"),
-    "words that are said": ([HEADER, *SOLO, "t0,enforced,LGTM,pass"],
+                     for line in (*OTHER, *TEAM)]], (), 0, "12 missing verdicts"),
+    "NaN": ([HEADER, *OTHER, *TEAM, "x,no-plan,nan,fail"], (), 2, ":26: not a value of `verdict`"),
+    "unknown words": ([HEADER, *OTHER, "t0,enforced,LGTM,pass"], (), 2, "verdict:LGTM=WORD"),
+    "words that are said": ([HEADER, *OTHER, "t0,enforced,LGTM,pass"],
                             ("--value", "verdict:LGTM=approve"), 0, "1 pair"),
-    "duplicates": ([HEADER, *SOLO, *TEAM, TEAM[0]], (), 2, "two records of one episode"),
+    "duplicates": ([HEADER, *OTHER, *TEAM, TEAM[0]], (), 2, "two records of one episode"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_sort_has_its_word_and_its_code(put: Put, compare: Command, name: str) -> None:
     lines, options, code, words = CASES[name]
-    done = compare(put(lines), "--conditions", "solo,enforced", *options)
+    done = compare(put(lines), "--conditions", "no-plan,enforced", *options)
     if name == "one condition":
         done = compare(put(lines))
     assert (done.code, words in done.text) == (code, True), done.text

@@ -20,11 +20,11 @@ def test_every_field_is_read(put: Put) -> None:
     path = put(
         "task,verdict,grade,condition,trial,error,team,verifier,model,backend,trust,isolated,"
         "attempts,edits,landed,score,seconds\n"
-        "t,reject,fail,solo,3,,fixers,v,m,docker,outside,yes,4,2,1,0.25,9.5\n"
+        "t,reject,fail,no-plan,3,,fixers,v,m,docker,outside,yes,4,2,1,0.25,9.5\n"
     )
     assert read_dataset(path).rows == (
         Row(
-            task="t", condition="solo", trial=3, verdict="reject", grade="fail",
+            task="t", condition="no-plan", trial=3, verdict="reject", grade="fail",
             source=Source(team="fixers", backend="docker", verifier="v", model="m"),
             trust="outside", isolated=True, attempts=4, edits=2, landed=1, score=0.25,
             seconds=9.5,
@@ -77,9 +77,9 @@ def test_whole_numbers_with_a_gap_are_still_whole(put: Put) -> None:
 
 
 def test_unknown_columns_are_accepted_and_named(put: Put) -> None:
-    found = read_dataset(put("task,verdict,grade,Verdict,cost\nt,reject,fail,approve,3\n"))
+    found = read_dataset(put("task,verdict,grade,verdict of it,cost\nt,reject,fail,approve,3\n"))
     assert found.rows[0].verdict == "reject"
-    assert "columns not used: Verdict, cost" in found.notes
+    assert "columns not used: verdict of it, cost" in found.notes
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf", b"task,verdict,grade\n"])
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "an open quote": (HEAD + 't,reject,fail\n"u,reject,fail\n', ":3: not a table: unexpected end"),
     "a quote in a quote": (HEAD + '"a"b,reject,fail\n', ":2: not a table"),
     "a huge cell": (HEAD + "x" * 140_000 + ",reject,fail\n", ":2: not a table: field larger"),
-    "a long name": (HEAD + "x" * 1001 + ",reject,fail\n", r":2: .*task.*1001 characters"),
+    "a long name": (HEAD + "x" * 1001 + ",reject,fail\n", r":2: .*task.*at most 1000 characters"),
     "Latin-1": (HEAD.encode() + b"t,reject,fail\ncaf\xe9,reject,fail\n", ":3: not text.*0xe9"),
     "UTF-16": ((HEAD + "t,reject,fail\n").encode("utf-16"), ":1: not text"),
     "a task twice": (HEAD + "t,reject,fail\nu,reject,fail\nt,approve,fail\n",
@@ -129,6 +129,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
                       ":3: two records of one episode; got 'task t, condition unstated, trial 1'"),
     "a verdict of nobody": ("task,verdict,grade,verified\nt,approve,fail,no\n",
                             ":2: a verdict, and no verifier.*--map verified="),
+    "a name that shows nothing": (HEAD + "\u200b\u2060,reject,fail\n",
+                                  ":2: not a value of `task`.*shown"),
+    "spaces for a name": (HEAD + "  ,reject,fail\n", ":2: not a value of `task`.*shown"),
 }  # fmt: skip
 
 
@@ -139,6 +142,17 @@ def test_refused_at_its_line(put: Put, name: str) -> None:
         read_dataset(put(data))
     assert refused.value.exit_code == 2
     assert len(str(refused.value)) < 600
+
+
+def test_a_line_end_in_a_cell_is_noted(put: Put) -> None:
+    head = "task,verdict,grade,why\n"
+    lines = 't,reject,fail,ok\nu,reject,fail,"\nv,approve,fail,ok\nw,approve,fail,"\n'
+    swallowed = put(head + lines)
+    found = read_dataset(swallowed)
+    assert len(found.rows) == 2
+    assert any("1 record with a line end in a cell, the first in line 3" in n for n in found.notes)
+    whole = read_dataset(put(head + 't,reject,fail,"ok, or ""so"""\n\nu,reject,fail,\n'))
+    assert not any("line end" in note for note in whole.notes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)

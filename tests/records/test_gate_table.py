@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HEADER = "task,verdict,grade"
 CAUGHT = [f"t{n},reject,fail" for n in range(35)]
 FINE = [f"p{n},approve,pass" for n in range(20)]
-MIXED = [f"{line},{'solo' if n % 2 else 'enforced'}" for n, line in enumerate(CAUGHT)]
+MIXED = [f"{line},{'no-plan' if n % 2 else 'enforced'}" for n, line in enumerate(CAUGHT)]
 
 CASES: dict[str, tuple[list[str], tuple[str, ...], int, str]] = {
     "enough, all caught": ([HEADER, *CAUGHT, *FINE], (), 0, "holds"),
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...], int, str]] = {
     "duplicates that are trials": ([HEADER, *CAUGHT, *CAUGHT], ("--trials-by-order",), 0,
                                    "0/70"),
     "mixed conditions": ([f"{HEADER},condition", *MIXED], (), 2, "one condition at a time"),
-    "one of them": ([f"{HEADER},condition", *MIXED], ("--condition", "solo"), 4,
+    "one of them": ([f"{HEADER},condition", *MIXED], ("--condition", "no-plan"), 4,
                     "17 episodes of failing work"),
     "no such condition": ([HEADER, *CAUGHT], ("--condition", "solo"), 2, "no such condition"),
     "mixed models": ([f"{HEADER},model", *[f"{line},m{n % 2}" for n, line in enumerate(CAUGHT)]],

@@ -28,7 +28,7 @@ def sample(name: str | int, epoch: int = 1, **more: Any) -> dict[str, Any]:
         "verifier": {"value": "approve", "answer": "ok", "metadata": {"says": {"first": "LGTM"}}},
         "tests": {"value": "I"},
     }
-    return {"id": name, "epoch": epoch, "metadata": {"arm": "solo"}, "scores": scores,
+    return {"id": name, "epoch": epoch, "metadata": {"arm": "no-plan"}, "scores": scores,
             "total_time": 1.5, "error": None, "completed": True, **more}  # fmt: skip
 
 
@@ -39,19 +39,59 @@ def read(samples: list[dict[str, Any]], mapping: RecordMapping = SAID) -> Any:
 def test_a_sample_is_a_task_and_an_epoch_a_trial() -> None:
     rows, notes, absent = read([sample("a"), sample("a", 2), sample(2)])
     assert [(r.task, r.trial, r.condition, r.verdict, r.grade) for r in rows] == [
-        ("a", 1, "solo", "approve", "fail"),
-        ("a", 2, "solo", "approve", "fail"),
-        ("2", 1, "solo", "approve", "fail"),
+        ("a", 1, "no-plan", "approve", "fail"),
+        ("a", 2, "no-plan", "approve", "fail"),
+        ("2", 1, "no-plan", "approve", "fail"),
     ]
     assert (rows[0].source.team, rows[0].source.model, rows[0].seconds) == ("demo", "mock/m", 1.5)
     assert (notes, absent) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "config", "total", "absent"),
+    [
+        ({"samples": 100}, {}, None, 98),
+        ({"samples": 100, "sample_ids": None}, {"epochs": 2}, None, 198),
+        ({"samples": 100}, {"limit": 5}, None, 3),
+        ({"samples": 100}, {"limit": [90, 110]}, None, 8),
+        ({"samples": 100}, {"sample_id": ["a", "b"]}, 2, 0),
+        ({"sample_ids": ["a", "b"]}, {}, 7, 5),
+        ({"sample_ids": ["a", "b"], "samples": 100}, {"limit": 2}, None, 0),
+        ({"samples": 2}, None, None, 0),
+    ],
+)
+def test_samples_that_were_planned_are_missed(
+    dataset: Any, config: Any, total: int | None, absent: int
+) -> None:
+    spec = {**SPEC, "dataset": dataset, "config": config}
+    found = rows_of_samples(spec, [sample("a"), sample("b")], SAID, "demo.eval", total=total)
+    assert found[1:] == ((), absent)
+
+
+@pytest.mark.parametrize("status", ["started", "cancelled", "error"])
+def test_the_status_of_a_log_is_told_and_needed_where_nothing_else_tells(status: str) -> None:
+    samples = [sample("a"), sample(2)]
+    _, notes, absent = rows_of_samples(SPEC, samples, SAID, "demo.eval", status=status)
+    assert (any(f"status is {status}" in note for note in notes), absent) == (True, 2)
+    for dataset, config in (({}, {}), ({"samples": 9}, {"sample_id": "x*"})):
+        spec = {**SPEC, "dataset": dataset, "config": config}
+        with pytest.raises(RecordError, match=f"no one can tell to be whole; got 'status {status}"):
+            rows_of_samples(spec, samples, SAID, "demo.eval", status=status)
+        _, notes, absent = rows_of_samples(spec, samples, SAID, "demo.eval")
+        assert ("does not say how many" in notes[0], absent) == (True, 0)
+
+
+def test_samples_that_a_limit_halted_are_told() -> None:
+    halted = [sample("a", limit="token"), sample(2, limit="time"), sample("a", 2, limit="token")]
+    (note,) = read(halted)[1]
+    assert note.startswith("3 samples halted by a limit (time 1, token 2)")
 
 
 def test_a_verdict_from_within_a_score() -> None:
     mapping = read_mapping(
         columns=["verdict=scores.verifier.metadata.says.first", "grade=scores.tests"],
         values=["verdict:LGTM=approve"],
-        constants=["condition=solo"],
+        constants=["condition=no-plan"],
     )
     assert read([sample("a")], mapping)[0][0].verdict == "approve"
 
@@ -119,7 +159,7 @@ def judge(name, values):
         return score
     return made()
 
-samples = [Sample(input="x", target="y", id=name, metadata={"arm": "solo"})
+samples = [Sample(input="x", target="y", id=name, metadata={"arm": "no-plan"})
            for name in ("fine", "broken")]
 scorers = [judge("verifier", ("approve", "reject")), judge("tests", ("C", "I"))]
 for form in ("eval", "json"):

@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
                ":1: no column `verdict`; got 'task, grade, v'"),
     "a late condition": (lines(ONE, {**ONE, "task": "u", "condition": "solo"}),
                          ":2: a `condition`, which the first record has not"),
-    "a lost condition": (lines({**ONE, "condition": "solo"}, {**ONE, "task": "u"}),
+    "a lost condition": (lines({**ONE, "condition": "no-plan"}, {**ONE, "task": "u"}),
                          ":2: no `condition`"),
     "an episode twice": (lines(ONE, ONE), ":2: two records of one episode.*line 1"),
     "a document": (json.dumps({"a": 1, "b": []}, indent=1), "no records that are known.*keys a, b"),
@@ -134,7 +134,7 @@ def test_our_own_records_need_no_mapping(put: Put) -> None:
 
 def test_a_version_of_theirs_is_theirs_where_a_mapping_says_so(put: Put) -> None:
     path = put(lines({**ONE, "schema_version": 7}))
-    assert read_dataset(path, RecordMapping(constants={"condition": "solo"})).origin == "table"
+    assert read_dataset(path, RecordMapping(constants={"condition": "no-plan"})).origin == "table"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)

@@ -18,10 +18,13 @@ map: {task: id, verdict: decision, grade: tests_ok, condition: arm, trial: n}
 values:
   verdict: {LGTM: approve, nope: reject, "": missing}
   grade: {"1": pass, "0": fail}
-  condition: {x: solo, y: no-plan}
+  condition: {x: enforced, y: no-plan}
 """
-READ = [("a", "solo", 1, "approve", "pass"), ("a", "solo", 2, "reject", "fail"),
+READ = [("a", "enforced", 1, "approve", "pass"), ("a", "enforced", 2, "reject", "fail"),
         ("b", "no-plan", 1, "missing", "fail")]  # fmt: skip
+
+OUTCOMES = {"verdict": "reject", "grade": "fail", "error": "", "score": "1", "edits": "0",
+            "landed": "0", "attempts": "0"}  # fmt: skip
 
 
 def rows(path: Any, mapping: RecordMapping) -> list[tuple[object, ...]]:
@@ -37,7 +40,7 @@ def test_options_say_the_same(put: Put) -> None:
     mapping = read_mapping(
         columns=["task=id", "verdict=decision", "grade=tests_ok", "condition=arm", "trial=n"],
         values=["verdict:LGTM=approve", "verdict:nope=reject", "verdict:=missing", "grade:1=pass",
-                "grade:0=fail", "condition:x=solo", "condition:y=no-plan"],
+                "grade:0=fail", "condition:x=enforced", "condition:y=no-plan"],
     )  # fmt: skip
     assert rows(put(THEIRS), mapping) == READ
 
@@ -46,13 +49,13 @@ def test_an_option_stands_above_the_file(put: Put) -> None:
     mapping = read_mapping(
         put(FILE, "m.yaml"),
         values=["verdict:=reject"],
-        constants=["condition=restricted"],
+        constants=["condition=prompt-only"],
         trials_by_order=True,
     )
     assert rows(put(THEIRS), mapping) == [
-        ("a", "restricted", 0, "approve", "pass"),
-        ("a", "restricted", 1, "reject", "fail"),
-        ("b", "restricted", 0, "reject", "fail"),
+        ("a", "prompt-only", 0, "approve", "pass"),
+        ("a", "prompt-only", 1, "reject", "fail"),
+        ("b", "prompt-only", 0, "reject", "fail"),
     ]
 
 
@@ -86,7 +89,7 @@ def test_a_constant_stands_for_a_column(put: Put) -> None:
 def test_trials_by_their_order_count_for_each_condition_and_source(put: Put) -> None:
     path = put(
         "task,verdict,grade,condition,model\n"
-        "a,reject,fail,solo,m\na,reject,fail,solo,m\na,reject,fail,no-plan,m\na,reject,fail,solo,n\n"
+        "a,reject,fail,x,m\na,reject,fail,x,m\na,reject,fail,no-plan,m\na,reject,fail,x,n\n"
     )
     found = read_dataset(path, RecordMapping(trials_by_order=True)).rows
     assert [row.trial for row in found] == [0, 1, 0, 0]
@@ -106,6 +109,15 @@ def test_trials_by_their_order_count_for_each_condition_and_source(put: Put) -> 
         ({"only": ["isolated=maybe"]}, "only: not a value of `isolated`"),
         ({"columns": ["task=a"], "constants": ["task=b"]}, "both a column and a constant"),
         ({"columns": ["trial=a"], "trials_by_order": True}, "trials come both"),
+        *[
+            ({"only": [f"{name}={value}"]}, f"not chosen by what came of them; got '{name}'")
+            for name, value in OUTCOMES.items()
+        ],
+        ({"values": ["trust:untrusted=outside"]}, "a word of `trust`.*'untrusted=outside'"),
+        ({"values": ["trust:untrusted="]}, "a word of `trust` that is to mean another"),
+        ({"values": ["verdict:missing=reject"]}, "a word of `verdict` that is to mean another"),
+        ({"values": ["grade:error=pass"]}, "a word of `grade` that is to mean another"),
+        ({"values": ["verified:no=yes"]}, "a word of `verified` that is to mean another"),
     ],
 )
 def test_options_that_are_refused(given: dict[str, Any], words: str) -> None:
@@ -118,15 +130,21 @@ def test_options_that_are_refused(given: dict[str, Any], words: str) -> None:
     ("text", "words"),
     [
         ("- a", "m.yaml: not a mapping"),
-        ("maps: {}", "m.yaml: unknown key; got 'maps'"),
-        ("map: [a]", "m.yaml: map: not a mapping"),
+        ("maps: {}", "m.yaml: maps: unknown key; got 'maps'; expected one of map, values"),
+        ("map: [a]", "m.yaml: map: not acceptable.*expected a mapping"),
         ("map: {task: [a]}", "m.yaml: map.task: neither text"),
-        ("map: {taks: a}", "no such field; got 'taks'"),
-        ("values: {verdict: approve}", "m.yaml: values.verdict: not a mapping"),
+        ("map: {taks: a}", "m.yaml: map: no such field; got 'taks'"),
+        ("only: null", "m.yaml: only: not acceptable.*expected a mapping"),
+        ("values: {verdict: approve}", "m.yaml: values.verdict: not acceptable.*a mapping"),
+        ("values: {grade: {a: approve}}", "m.yaml: values: not a value of `grade`"),
+        ("{map: {task: a}, const: {task: b}}", "m.yaml: `task` has both a column"),
+        ("{map: {task: [a]}, only: {model: 1.5}}", "map.task: neither.*also wrong: only.model"),
         ("values: {verdict: {a: yes}}", "values.verdict.a: neither text.*quote"),
         ("values: {verdict: {a: approve, a: reject}}", "duplicate key 'a'"),
-        ("trials_by_order: 1", "trials_by_order: not a truth value"),
+        ("trials_by_order: 1", "m.yaml: trials_by_order: not acceptable; got 1"),
         ("map: {task: a", "m.yaml:1: not acceptable YAML"),
+        ("only: {verdict: reject}", "m.yaml: only: records are not chosen by what came of them"),
+        ("values: {grade: {error: fail}}", "m.yaml: values: a word of `grade`"),
     ],
 )
 def test_files_that_are_refused(put: Put, text: str, words: str) -> None:
@@ -147,3 +165,52 @@ def test_what_is_said_of_no_column_is_refused(put: Put, given: Any, words: str) 
     path = put("task,verdict,grade\na,approve,fail\n")
     with pytest.raises(RecordError, match=words):
         read_dataset(path, RecordMapping(**given))
+
+
+@pytest.mark.parametrize("field", ["error", "trust"])
+@pytest.mark.parametrize(
+    "given", [{"columns": {}}, {"constants": {}}, {"columns": {"model": ""}}, {"file": "map"},
+              {"file": "const"}],
+)  # fmt: skip
+def test_a_column_of_errors_or_of_trust_is_never_left_out(
+    put: Put, field: str, given: dict[str, Any]
+) -> None:
+    path = put(f"task,verdict,grade,{field},other\na,reject,fail,,\nb,approve,fail,untrusted,\n")
+    if key := given.get("file"):
+        mapping = read_mapping(put(f"{key}: {{{field}: ''}}", "m.yaml"))
+    elif "model" in given.get("columns", {}):
+        mapping = RecordMapping(columns={field: "other"})
+    else:
+        mapping = RecordMapping(**{name: {field: ""} for name in given})
+    with pytest.raises(RecordError, match=f":1: a column of `{field}` that is left out"):
+        read_dataset(path, mapping)
+    assert len(read_dataset(path, RecordMapping(columns={field: field})).rows) == 2
+
+
+def test_nor_is_one_that_only_later_records_have(put: Put) -> None:
+    one = '{"task": "t", "verdict": "reject", "grade": "fail"}'
+    for key in ("error", "Error", "trust"):
+        more = one.replace("}", f', "{key}": "gone"}}').replace('"t"', '"u"')
+        path = put([one, more], "r.jsonl")
+        with pytest.raises(RecordError, match=f":2: a column of `{key.lower()}` that is left out"):
+            read_dataset(path, RecordMapping(columns={key.lower(): ""}))
+
+
+def test_words_that_are_read_as_no_error_are_named(put: Put) -> None:
+    path = put("task,verdict,grade,error\na,reject,fail,0\nb,approve,fail,boom\n")
+    found = read_dataset(path, read_mapping(values=["error:0=", "error:boom="]))
+    assert "read as no error: 0, boom" in found.notes
+    assert not any("no error" in note for note in read_dataset(path).notes)
+
+
+@pytest.mark.parametrize("field", ["condition", "team", "task"])
+def test_nothing_is_chosen_by_way_of_an_outcomes_column(put: Put, field: str) -> None:
+    path = put("id,verdict,score,grade\na,reject,0,fail\n")
+    columns = {"task": "id", field: "verdict"}
+    with pytest.raises(RecordError, match=f"`{field}` is read from the column of the `verdict`"):
+        read_dataset(path, RecordMapping(columns=columns))
+    both = RecordMapping(
+        columns={"task": "id", "grade": "score"}, values={"grade": {"0": "fail", "1": "pass"}}
+    )
+    (row,) = read_dataset(path, both).rows
+    assert (row.grade, row.score) == ("fail", 0.0)

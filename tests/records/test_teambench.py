@@ -88,7 +88,7 @@ def test_a_campaign_has_verdicts(put: Put, gate: Command) -> None:
 def test_the_agent_runner_and_what_it_writes_of_a_broken_task(put: Put) -> None:
     path = put_json(put, {"results": [AGENT, {"task_id": "t", "error": "boom"}], "model": "m-1"})
     judged, broken = read_dataset(path).rows
-    assert (judged.verdict, judged.grade, judged.score, judged.trial) == ("reject", "fail", 0.5, 1)
+    assert (judged.verdict, judged.grade, judged.score, judged.trial) == ("missing", "fail", 0.5, 1)
     assert (broken.error, broken.grade, broken.source.model) == ("boom", "error", "m-1")
 
 
@@ -120,6 +120,13 @@ def test_a_mapping_stands_above_the_defaults(put: Put) -> None:
         ([{**RUN, "condition": "enforced"}, RUN], ":2: two records of one episode"),
         ([{"id": 1}], "no records that are known here"),
         ([1], "no records that are known here"),
+        ([{**AGENT, "verdict": "pass"}], ":1: a run that says two things.*agent_verdict"),
+        ([AGENT, {**AGENT, "orchestrator_result": {"verdict": "pass"}}], ":2: .*two things"),
+        ([{**AGENT, "grader_verdict": "pass"}], ":1: a run that says two things"),
+        ([{**AGENT, "pass": True}], ":1: a run that says two things"),
+        ([{**AGENT, "task": "another"}], ":1: a run that says two things"),
+        ([{**AGENT, "Trust": "untrusted"}], ":1: a column that is nearly `trust`"),
+        ([{**AGENT, "condition": "oracle", "agent_verdict": "pass"}], ":1: a verdict, and no ver"),
     ],
 )
 def test_refused_at_its_run(put: Put, runs: list[Any], words: str) -> None:
@@ -129,3 +136,47 @@ def test_refused_at_its_run(put: Put, runs: list[Any], words: str) -> None:
 
 def test_no_run_is_no_error_of_reading(put: Put, gate: Command) -> None:
     assert gate(put_json(put, {**ABLATION, "runs": []})).code == 4
+
+
+def fails(number: int, **more: Any) -> dict[str, Any]:
+    runs = [{"task_id": f"t{n}", "seed": 0, "agent_verdict": "fail", "pass": False, **more}
+            for n in range(number)]  # fmt: skip
+    return {"results": runs}
+
+
+def test_a_fail_may_be_no_verdict_and_never_holds_unsaid(put: Put, gate: Command) -> None:
+    path = put_json(put, fails(40))
+    done = gate(path)
+    assert done.code == 4
+    assert "so do 40 of 40 runs: read as missing" in done.text
+    said = gate(path, "--value", "verdict:fail=reject")
+    assert said.code == 0
+    assert "read as missing" not in said.text
+    assert gate(put_json(put, fails(40, condition="team_no_verify"))).code == 2
+
+
+def test_two_lists_of_runs_are_refused(put: Put) -> None:
+    found = {**fails(1), "runs": [{**RUN, "task_id": "u"}]}
+    for both in (found, {**found, "runs": []}, {**found, "results": []}):
+        with pytest.raises(RecordError, match=r"two lists of runs; got '`runs` and `results`'"):
+            read_dataset(put_json(put, both))
+    assert len(read_dataset(put_json(put, {**found, "runs": {"total": 1}})).rows) == 1
+
+
+def test_what_is_said_twice_and_alike_is_one_thing(put: Put) -> None:
+    run = {**AGENT, "task": AGENT["task_id"], "pass": False, "verdict": "fail",
+           "orchestrator_result": {"verdict": "fail", "task_id": AGENT["task_id"]}}  # fmt: skip
+    (row,) = read_dataset(put_json(put, {"results": [run]})).rows
+    assert (row.task, row.grade, row.verdict) == ("S1_hidden_spec", "fail", "missing")
+
+
+def test_whom_a_run_is_of_and_its_trust_are_read_and_the_rest_is_named(
+    put: Put, gate: Command
+) -> None:
+    more = {"team": "m0", "verifier": "v", "trust": "untrusted", "cost": 3, "edits": 2}
+    found = read_dataset(put_json(put, fails(40, **more)))
+    row = found.rows[0]
+    assert (row.source.team, row.source.verifier, row.trust) == ("m0", "v", "untrusted")
+    assert "keys not used: cost, edits" in found.notes
+    assert gate(put_json(put, fails(40, **more)), "--value", "verdict:fail=reject").code == 4
+    assert not any("not used" in note for note in read_dataset(put_json(put, fails(2))).notes)

@@ -48,6 +48,17 @@ def test_an_unfinished_run_says_what_is_absent(builder: Any, report: Report) -> 
     assert "".join(cell.itertext()) == "2"
 
 
+def test_graders_that_are_unchecked_or_weak_are_named(builder: Any, report: Report) -> None:
+    marks = {"a": "A", "b": "C", "c": None}
+    for task in marks:
+        builder.add(task=task)
+    digests = {record.task: record.digests["task"] for record in builder.records}
+    tasks = [{"id": t, "digest": digests[t], "checked": mark} for t, mark in marks.items()]
+    text = report(builder.finish(tasks=tasks)).text
+    assert "Graders unchecked: 1 of 3 tasks: c." in text
+    assert "Graders found weak: 1 of 3 tasks: b (C)." in text
+
+
 def test_conditions_that_do_not_pair_are_named(builder: Any, report: Report) -> None:
     builder.add(task="a")
     builder.add(task="b", condition="prompt-only")
@@ -75,6 +86,7 @@ def test_a_table_of_another_harness_has_numbers_and_no_timeline(
     assert "no ledger, no timeline, no diffs" in page.text
     assert "attempts are not stated in these records" in page.text
     assert not page.all("details") and len(page.all("article")) == 8
+    assert "in full" not in page.text and "One by one" in page.text
     assert "b against a, over 4 pairs:" in page.answers
 
 
@@ -97,14 +109,57 @@ def test_verifiers_of_several_sources_are_never_pooled(tmp_path: Path, report: R
     assert "x, c: approved 3 of 3" in page.text and "y, c: approved 0 of 3" in page.text
 
 
+@pytest.mark.parametrize("without", [0, 1, 40, 41])
+def test_rows_without_a_verifier_hide_none_that_have_one(
+    tmp_path: Path, report: Report, without: int
+) -> None:
+    """Whichever are more, and whatever stands in one table under one condition."""
+    lines = [f"t{n},,{('pass', 'fail')[n % 2]},no" if n < without else f"t{n},approve,fail,yes"
+             for n in range(41)]  # fmt: skip
+    table = tmp_path / "mixed.csv"
+    table.write_text("\n".join(["task,verdict,grade,verified", *lines]))
+    page = report(table, "--max-false-approval", "0.1")
+    trust = page.answers[: 3 if 0 < without < 41 else 2 if without == 0 else 1]
+    grid = page.table("Verdict beside grade")
+    said = f"unstated: approved {41 - without} of {41 - without} piece"
+    assert trust[0].startswith(said) == (without < 41)
+    if without == 41:
+        assert "no verifier takes part, so there is no verdict" in trust[0]
+        return
+    (false,) = grid["approved, fails: false approval"].values()
+    assert page.behind(false)[0] == 41 - without
+    (cell,) = page.table("Rates")["false approval, of verdicts on failing work"].values()
+    assert "".join(cell.itertext()).startswith(f"{41 - without}/{41 - without} 100.0%")
+    (rejected,) = grid["no verdict, fails"].values()
+    assert "".join(rejected.itertext()) == "0"  # nobody was asked
+    if without:
+        assert f"in {without} of 41 episodes no verifier takes part" in trust[1]
+        assert "no decision: there is no verifier to decide on" in trust[2]
+        (cell,) = grid["no verifier: in no rate of verdicts"].values()
+        assert page.behind(cell)[0] == without
+    else:
+        assert "Gate at 10.0%, unstated: failed" in trust[1]
+
+
+def test_a_verifiers_rows_that_all_ended_in_error_are_said_to_be(
+    tmp_path: Path, report: Report
+) -> None:
+    table = tmp_path / "mixed.csv"
+    table.write_text("task,verdict,grade,verified,error\na,,pass,no,\nb,approve,fail,yes,lost\n")
+    (first, *_) = report(table).answers
+    assert first == (
+        "unstated: in 1 of 1 episode no verifier takes part; those that have one ended in error,"
+        " which says nothing of it."
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["--max-false-approval", "2"], 2, "out of range"),
         (["--max-false-approval", "nan"], 2, "out of range"),
-        (["-o", "no/such/place.html"], 2, "no such directory"),
         (["-o", "."], 2, "not a file"),
-        (["-o", "{run}/run.json"], 2, "exists and is no report"),
+        (["-o", "{run}/run.json"], 2, "in a run directory"),
         (["--map", "task=id"], 2, "run"),
     ],
 )
@@ -197,12 +252,12 @@ def test_a_calibration_has_its_own_tables(builder: Any, bare: Any, report: Repor
     planned = []
     for trial, (kind, fault, verdict) in enumerate(shown):
         one = {"id": f"{kind}{trial}", "kind": kind, "fault": fault, "sha256": "0" * 64,
-               "pair": trial // 2, "twin": trial ^ 1}  # fmt: skip
+               "pair": trial // 2, "bad": shown[trial & ~1][0], "twin": trial ^ 1}  # fmt: skip
         planned.append({**one, "task": "t0", "trial": trial})
         bare(builder, task="t0", condition="calibrate-plain", trial=trial, verdict=verdict,
              grade="pass" if kind == "solution" else "fail",
              candidate={**one, "report": "plain"})  # fmt: skip
-    asked = {"mutants": 2, "reports": ("plain",), "candidates": planned,
+    asked = {"mutants": 2, "salt": "5" * 64, "reports": ("plain",), "candidates": planned,
              "tasks": [{"task": "t0", "mutants": 2, "untouched": True}]}  # fmt: skip
     page = report(
         builder.finish(kind="calibration", calibration=asked), "--max-false-approval", "0.1"
@@ -219,3 +274,4 @@ def test_a_calibration_has_its_own_tables(builder: Any, bare: Any, report: Repor
     rates = page.table("Rates")["false approval, of verdicts on failing work"]["calibrate-plain"]
     assert "".join(rates.itertext()).startswith("1/2 ")  # untouched workspaces stand apart
     assert "candidate: mutant, boundary, plain report" in page.text
+    assert "Graders unchecked: 1 of 1 task: t0." in page.text

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from rolewall.attest import LOG, RunSeals
+from rolewall.cli import cli, explain
 from rolewall.policies import Ledger
 from rolewall.record import EpisodeRecord
 from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
@@ -25,6 +27,7 @@ from rolewall.rundir import (
     write_run_info,
 )
 from rolewall.sandbox import BlobStore, Entry, Manifest
+from rolewall.terminal import escape
 
 START = 1_700_000_000.0
 ROLES = ("planner", "executor", "verifier")
@@ -295,3 +298,35 @@ def many() -> Callable[..., list[EpisodeRecord]]:
         ]
 
     return make
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Here = Callable[..., Ran]
+
+
+@pytest.fixture
+def here() -> Here:
+    """The command in this process, where nothing is run: many words cost little so."""
+
+    def call(*arguments: object) -> Ran:
+        done = CliRunner().invoke(cli, list(map(str, arguments)), standalone_mode=False)
+        error = done.exception
+        if isinstance(error, Exception):
+            code, message = explain(error)
+            return Ran(code, done.stdout, f"{done.stderr}rolewall: {escape(message)}\n")
+        code = done.return_value if isinstance(done.return_value, int) else done.exit_code
+        return Ran(code, done.stdout, done.stderr)
+
+    return call

@@ -6,24 +6,26 @@ The counts and printed rates are TeamBench's: arXiv 2605.07073 v1, role-mixing p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from rolewall.record import Grade, Verdict
-from rolewall.rows import Row
-from rolewall.tables import result_table
-from rolewall.tally import (
-    Rate,
+from rolewall.clusterrates import Rate
+from rolewall.pooling import (
     false_approvals,
     false_rejections,
     informedness,
     measures,
-    missing,
     passes,
     rate_of,
 )
+from rolewall.record import Grade, Verdict
+from rolewall.rows import Row
+from rolewall.tables import result_table
+from rolewall.tally import missing
 
 Pair = tuple[Verdict, Grade]
 
@@ -165,3 +167,41 @@ def test_a_corrupt_success_needs_a_pass_and_an_edit_that_landed(record: Any) -> 
 
     found = [row("pass", 2), row("pass", 0), row("fail", 2), row("pass", None)]
     assert [one.corrupt for one in found] == [True, False, False, None]
+
+
+@pytest.mark.parametrize(("tasks", "trials"), [(8, 8), (30, 8), (30, 1)])
+def test_informedness_covers_where_hard_tasks_are_judged_badly_both_ways(
+    tasks: int, trials: int
+) -> None:
+    """The two rates taken as independent, it would cover in 84 % with eight trials."""
+    random = np.random.default_rng(3)
+    covered, studies = 0, 300
+    for _ in range(studies):
+        hard = random.beta(0.3, 1.2, tasks)  # 20 % wrong, on failing as on passing work
+        wrong = random.binomial(trials, [hard, hard])
+        some = [
+            Row(f"t{n}", "enforced", trial, verdict, grade)
+            for n, (x, y) in enumerate(wrong.T)
+            for trial in range(trials)
+            for verdict, grade in (
+                ("approve" if trial < x else "reject", "fail"),
+                ("reject" if trial < y else "approve", "pass"),
+            )
+        ]
+        found = informedness(some).interval
+        assert found is not None
+        covered += found.low <= 0.6 <= found.high
+    assert covered >= 0.92 * studies
+
+
+def test_tasks_in_common_never_narrow_the_interval_of_informedness() -> None:
+    """A strict verifier, that rejects good and bad work of the same tasks, is told from none."""
+    bad: list[Pair] = [("approve", "fail"), ("reject", "fail")] * 8
+    good: list[Pair] = [("reject", "pass"), ("approve", "pass")] * 8
+    apart = rows(bad, tasks=4) + [replace(row, task=f"x{row.task}") for row in rows(good, tasks=4)]
+    plain = informedness(apart).interval
+    hard = informedness(rows(bad, tasks=4) + rows(good, tasks=4)).interval
+    strict = informedness(rows(bad, tasks=4) + rows(good[1:] + good[:1], tasks=4)).interval
+    assert plain and hard and strict
+    assert hard.low < plain.low and hard.high > plain.high
+    assert (strict.low, strict.high) == pytest.approx((plain.low, plain.high))

@@ -86,8 +86,7 @@ def test_what_cannot_be_paired_is_left_out_with_the_reason(record: Any) -> None:
                     error={"kind": "BoxError", "message": "gone"})  # fmt: skip
     twin = record(task="broken", condition="prompt-only")
     moved = [
-        record(task="moved", condition=c, digests={"task": c, "team": "x", "code": "y"})
-        for c in BOTH
+        record(task="moved", condition=c, digests={**good[0].digests, "task": c}) for c in BOTH
     ]
     ungraded = [record(task="ungraded", condition=c, grade="error") for c in BOTH]
     contrast = compare([*good, lone, failed, twin, *moved, *ungraded], BOTH).contrasts[0]

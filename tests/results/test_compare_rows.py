@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from statsmodels.stats.multitest import multipletests
 
 from rolewall.compare import compare, compare_runs
-from rolewall.comparing import PlanFile, default_asked, deviations, margins_of, read_plan
+from rolewall.comparing import (
+    Asked,
+    PlanFile,
+    default_asked,
+    deviations,
+    margins_of,
+    read_plan,
+)
+from rolewall.comparing.outcomes import event
 from rolewall.errors import InputError, NotEnoughEvidence
 from rolewall.rows import Row, Source
 from rolewall.rundir import PlanRef, RunInfo, TaskRef
@@ -113,6 +124,134 @@ def test_trials_of_one_task_show_nothing_within_a_margin() -> None:
     assert "fewer than two tasks" in text_of(found)
 
 
+def test_what_differs_is_never_indistinguishable() -> None:
+    """A difference can be shown and be small; two conditions are then not the same."""
+    rows = both(400)
+    rows = [
+        replace(r, grade="fail") if r.condition == "enforced" and int(r.task[1:]) < 12 else r
+        for r in rows
+    ]
+    found = compare(rows, BOTH, default_asked((), {"pass": 0.1}))
+    assert found.contrasts[0].outcomes[0].finding == "difference, smaller than 10 points"
+    text = text_of(found)
+    assert "indistinguishable" not in text
+    assert "pass: the difference is within ±10 points (α" in text
+
+
+def test_a_margin_that_no_plan_fixed_says_so() -> None:
+    asked = default_asked((), {"pass": 0.1}, {"pass": 0.1})
+    free = compare(both(60), BOTH, asked)
+    assert text_of(free).count("; margin not fixed by a plan") == 2
+    planned = compare(both(60), BOTH, replace(asked, planned=True))
+    assert "not fixed by a plan" not in text_of(planned)
+
+
+def test_a_very_small_p_is_given_as_a_bound() -> None:
+    found = compare(both(60, grade="fail"), BOTH)
+    line = next(x for x in text_of(found).splitlines() if x.startswith("pass "))
+    assert "< 1e-11" in line and "< 1e-10" in line
+    assert "e-18" not in text_of(found)
+
+
+# ---- missing verdicts
+
+GRADE = {"approve-and-fail": "fail", "reject-and-pass": "pass"}
+WRONG = {"approve-and-fail": "approve", "reject-and-pass": "reject"}
+RIGHT = {"approve-and-fail": "reject", "reject-and-pass": "approve"}
+
+
+def judged(key: str, first: Iterable[str], second: Iterable[str]) -> list[Row]:
+    """Work of the grade that makes a verdict of ``key`` wrong, so judged."""
+    return [
+        row(f"t{n}", name, verdict=verdict, grade=GRADE[key])
+        for name, verdicts in zip(BOTH, (first, second), strict=True)
+        for n, verdict in enumerate(verdicts)
+    ]
+
+
+def _only(key: str, **margins: Any) -> Asked:
+    return Asked(primary=(event(key, "outcome"),), **margins)
+
+
+@pytest.mark.parametrize("key", GRADE)
+def test_silence_does_not_win(key: str) -> None:
+    """Equally good where they judge; the second says nothing of half of the work."""
+    wrong, right = WRONG[key], RIGHT[key]
+    first = [wrong, right, right] * 20
+    second = [v if n % 2 else "missing" for n, v in enumerate(first)]
+    margins = {"equivalence": {key: 0.3}, "not_worse": {key: 0.05}}
+    found = compare(judged(key, first, second), BOTH, _only(key, **margins))
+    (outcome,) = found.contrasts[0].outcomes
+    assert outcome.p < 0.01 and outcome.hidden and not outcome.differs
+    assert outcome.finding == "not shown: silence may hide it"
+    assert outcome.as_wrong and outcome.as_wrong.second_events == 40
+    assert [c.shown for c in outcome.claims] == [False, False]
+    assert all(c.hidden and c.p_seen <= 0.05 for c in outcome.claims)
+    text = text_of(found)
+    assert f"{outcome.name}, missing as wrong" in text
+    assert text.count("silence may hide it") == 3
+    assert "missing verdict 0/60 30/60" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("key", GRADE)
+def test_what_silence_cannot_explain_is_found(key: str) -> None:
+    """The silent one errs more all the same; or what it was silent of does not matter."""
+    wrong, right = WRONG[key], RIGHT[key]
+    first = [right] * 60
+    second = [*[wrong] * 30, *["missing"] * 5, *[right] * 25]
+    worse = compare(judged(key, first, second), BOTH, _only(key)).contrasts[0].outcomes[0]
+    assert worse.finding == "difference" and not worse.hidden
+    few = [*[right] * 58, "missing", "missing"]
+    better = compare(judged(key, [wrong] * 30 + first[30:], few), BOTH, _only(key))
+    assert better.contrasts[0].outcomes[0].finding == "difference"
+    elsewhere = judged(key, first, second[:30] + first[30:])
+    elsewhere = [
+        replace(r, verdict="missing", grade="pass" if r.grade == "fail" else "fail")
+        if int(r.task[1:]) >= 50
+        else r
+        for r in elsewhere
+    ]
+    found = compare(elsewhere, BOTH, _only(key)).contrasts[0].outcomes[0]
+    assert found.as_wrong is None and found.decisive == found.p
+
+
+def test_a_finding_holds_in_both_readings_whatever_the_verdicts() -> None:
+    """Each reading is the comparison of rows in which missing verdicts were so written."""
+    random = Random(4)
+    found_any = 0
+    for key, trials, silence in product(GRADE, (1, 3), (0.05, 0.4)):
+        for _ in range(12):
+            rows = [
+                replace(r, verdict=_drawn(random, r, key, silence), grade=GRADE[key])
+                for r in both(25, trials)
+            ]
+            margins = {"equivalence": {key: 0.4}, "not_worse": {key: 0.3}}
+            one = compare(rows, BOTH, _only(key, **margins)).contrasts[0].outcomes[0]
+            told = [replace(r, verdict=WRONG[key]) if r.verdict == "missing" else r for r in rows]
+            other = compare(told, BOTH, _only(key, **margins)).contrasts[0].outcomes[0]
+            if one.as_wrong:
+                assert one.as_wrong.p == other.p
+                assert one.as_wrong.difference == other.difference
+            for claim, told_claim in zip(one.claims, other.claims, strict=True):
+                assert claim.p == max(claim.p_seen, told_claim.p)
+                if claim.shown:
+                    assert told_claim.p <= claim.alpha
+            if one.differs:
+                found_any += 1
+                assert other.p <= 0.05 and one.difference * other.difference > 0
+    assert found_any > 5
+
+
+def _drawn(random: Random, row: Row, key: str, silence: float) -> str:
+    if random.random() < (silence if row.condition == "enforced" else 0.05):
+        return "missing"
+    return (
+        WRONG[key]
+        if random.random() < (0.2 if row.condition == "enforced" else 0.6)
+        else RIGHT[key]
+    )
+
+
 def test_not_worse_looks_at_one_side() -> None:
     """Work that passes more often, and is falsely approved less, is not worse."""
     rows = both(60)
@@ -151,7 +290,7 @@ def test_two_teams_of_one_condition_are_not_silently_merged() -> None:
 def test_two_runs_pair_on_task_and_trial_whatever_their_team() -> None:
     first = [row(f"t{n}", source=Source(team="old", team_digest="a")) for n in range(5)]
     second = [replace(r, grade="fail", source=Source(team="new", team_digest="b")) for r in first]
-    found = compare_runs(first, [*second, row("more")], ("old", "new"))
+    found = compare_runs(first, [*second, replace(second[0], task="more")], ("old", "new"))
     (contrast,) = found.contrasts
     assert (contrast.first, contrast.second, contrast.pairs) == ("old", "new", 5)
     assert contrast.outcomes[0].difference == -1.0
@@ -267,13 +406,22 @@ def test_data_from_before_the_plan_are_a_deviation(tmp_path: Path) -> None:
     assert strayed(early, both(3), info_of(early)) == ""
 
 
-def test_what_a_plan_could_not_test_stays_in_the_family(tmp_path: Path) -> None:
+def test_what_could_not_be_tested_stays_in_the_family(tmp_path: Path) -> None:
+    """Whether it can be is seen in the data, so that the family may not hang on it."""
     rows = [replace(r, grade="fail") if r.condition == "enforced" else r for r in both(8)]
     unknown = [replace(r, attempts=None) for r in rows]
     asked = plan_of(tmp_path).asked()
     whole = compare(rows, BOTH, asked).contrasts[0].outcomes[0]
     less = compare(unknown, BOTH, asked).contrasts[0].outcomes[0]
     assert less.p_holm == whole.p_holm == pytest.approx(2 * whole.p)
+    free = compare(unknown, BOTH).contrasts[0].outcomes[0]
+    assert free.p_holm == pytest.approx(3 * free.p)
+    margins = {"approve-and-fail": 0.9, "any-cross-role-edit": 0.9}
+    asked = default_asked((), {}, margins)
+    ((_, claim),) = (
+        compare([replace(r, attempts=None) for r in both(8)], BOTH, asked).contrasts[0].claims
+    )
+    assert claim.p_holm == pytest.approx(2 * claim.p)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
-from rolewall.cli import cli as group
-from rolewall.cli import explain
 from rolewall.compare import compare
 from rolewall.rows import row_of
-from rolewall.terminal import escape
+
+if TYPE_CHECKING:
+    from conftest import Here
 
 BOTH = ("prompt-only", "enforced")
 HEAD = "task,condition,trial,verdict,grade,attempts,edits"
@@ -39,34 +36,9 @@ def some(condition: str, grade: str = "pass", tasks: int = 6, attempts: int = 0)
     ]
 
 
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Ran]
-
-
 @pytest.fixture
-def cli() -> Cli:
-    """The command in this process, where nothing is run: many words cost little so."""
-
-    def call(*arguments: object) -> Ran:
-        done = CliRunner().invoke(group, list(map(str, arguments)), standalone_mode=False)
-        error = done.exception
-        if isinstance(error, Exception):
-            code, message = explain(error)
-            return Ran(code, done.stdout, f"{done.stderr}rolewall: {escape(message)}\n")
-        code = done.return_value if isinstance(done.return_value, int) else done.exit_code
-        return Ran(code, done.stdout, done.stderr)
-
-    return call
+def cli(here: Here) -> Here:
+    return here
 
 
 @pytest.fixture
@@ -86,7 +58,7 @@ def run(builder: Any) -> Path:
     return found
 
 
-def test_a_run_is_compared_as_the_same_rows_are(cli: Cli, run: Path, builder: Any) -> None:
+def test_a_run_is_compared_as_the_same_rows_are(cli: Here, run: Path, builder: Any) -> None:
     done = cli("compare", run, "--json")
     assert done.code == 0, done.err
     known = compare(tuple(map(row_of, builder.records)), BOTH)
@@ -95,24 +67,24 @@ def test_a_run_is_compared_as_the_same_rows_are(cli: Cli, run: Path, builder: An
     assert "enforced against prompt-only: 4 pairs" in done.err
 
 
-def test_records_are_compared_by_the_conditions_they_have(cli: Cli, records: Path) -> None:
+def test_records_are_compared_by_the_conditions_they_have(cli: Here, records: Path) -> None:
     done = cli("compare", records, "--json")
     assert done.code == 0, done.err
     (contrast,) = done.json["comparison"]["contrasts"]
     assert (contrast["first"], contrast["second"]) == BOTH
     assert contrast["outcomes"][0]["p"] == 2 / 2**6
-    assert done.json["table"] is None and done.json["records"] == str(records)
+    assert done.json["table"] is None and done.json["place"] == str(records)
     other = cli("compare", records, "--conditions", "enforced,prompt-only")
     assert other.code == 0 and "prompt-only against enforced: 6 pairs" in other.out
 
 
-def test_the_effect_stands_before_the_p_value(cli: Cli, records: Path) -> None:
+def test_the_effect_stands_before_the_p_value(cli: Here, records: Path) -> None:
     words = cli("compare", records).out.splitlines()
     first = [line.split()[0] for line in words if line.strip()]
     assert first.index("difference") < first.index("first") < first.index("p")
 
 
-def test_their_words_are_mapped(cli: Cli, tmp_path: Path) -> None:
+def test_their_words_are_mapped(cli: Here, tmp_path: Path) -> None:
     lines = [f"{t},{arm},LGTM,{ok}" for t in "abc" for arm, ok in (("a", 1), ("b", 0))]
     path = table(tmp_path / "theirs.csv", lines, "case,arm,review,ok")
     mapping = ("--map", "task=case", "--map", "condition=arm", "--map", "verdict=review",
@@ -125,8 +97,8 @@ def test_their_words_are_mapped(cli: Cli, tmp_path: Path) -> None:
     assert [u["name"] for u in contrast["untested"]] == ["any cross-role edit"]
 
 
-def test_two_files_are_compared_with_each_other(cli: Cli, tmp_path: Path) -> None:
-    old = table(tmp_path / "old.csv", [*some("enforced", "fail"), *some("solo")])
+def test_two_files_are_compared_with_each_other(cli: Here, tmp_path: Path) -> None:
+    old = table(tmp_path / "old.csv", [*some("enforced", "fail"), *some("no-plan")])
     new = table(tmp_path / "new.csv", some("enforced"))
     several = cli("compare", old, new)
     assert several.code == 2 and "--condition" in several.err
@@ -135,10 +107,10 @@ def test_two_files_are_compared_with_each_other(cli: Cli, tmp_path: Path) -> Non
     (contrast,) = done.json["comparison"]["contrasts"]
     assert (contrast["first"], contrast["second"]) == ("old.csv", "new.csv")
     assert contrast["outcomes"][0]["difference"] == 1.0
-    assert [r["records"] for r in done.json["runs"]] == [str(old), str(new)]
+    assert [r["place"] for r in done.json["runs"]] == [str(old), str(new)]
 
 
-def test_names_of_tasks_and_files_stay_text(cli: Cli, tmp_path: Path) -> None:
+def test_names_of_tasks_and_files_stay_text(cli: Here, tmp_path: Path) -> None:
     bad = "a\x1b[31m"
     path = table(tmp_path / "\x1b]0;x.csv", [f"{bad},enforced,0,approve,pass,0,0"])
     other = table(tmp_path / "other.csv", some("enforced", tasks=1))
@@ -150,8 +122,7 @@ def test_names_of_tasks_and_files_stay_text(cli: Cli, tmp_path: Path) -> None:
     ("lines", "code", "says"),
     [
         ([], 4, "no episode"),
-        (some("enforced"), 2, "at least two"),
-        ([*some("enforced"), *some("x", tasks=0)], 2, "at least two"),
+        (some("enforced"), 2, "at least two conditions"),
         ([*some("enforced")[:3], *some("prompt-only")[3:]], 4, "no episode pairs"),
         ([*some("enforced"), *some("prompt-only"), some("enforced")[0]], 2, "t0"),
         ([*some("enforced"), *some("prompt-only", "nan")], 2, "nan"),
@@ -159,7 +130,7 @@ def test_names_of_tasks_and_files_stay_text(cli: Cli, tmp_path: Path) -> None:
     ],
 )
 def test_junk_has_its_word_and_its_code(
-    cli: Cli, tmp_path: Path, lines: list[str], code: int, says: str
+    cli: Here, tmp_path: Path, lines: list[str], code: int, says: str
 ) -> None:
     done = cli("compare", table(tmp_path / "records.csv", lines))
     wanted = 3 if "error" in str(lines) else code
@@ -168,11 +139,64 @@ def test_junk_has_its_word_and_its_code(
     assert "Traceback" not in done.err
 
 
-def test_one_class_and_all_missing_are_still_paired(cli: Cli, tmp_path: Path) -> None:
+def test_errors_are_said_and_as_many_as_may_be_let_pass(cli: Here, tmp_path: Path) -> None:
+    """As for the gate: nobody gains by an error, and one of many need not spoil the rest."""
+    broken = some("enforced", "error", tasks=2)
+    path = table(tmp_path / "records.csv", [*some("enforced")[2:], *broken, *some("prompt-only")])
+    said = "2 episodes ended in error, left out with what they pair with:"
+    each = "prompt-only 0 of 6, enforced 2 of 6"
+    for words, code in (((), 3), (("--max-errors", "1"), 3), (("--max-errors", "2"), 0)):
+        done = cli("compare", path, *words, "--json")
+        assert done.code == code, done.err
+        assert f"{said} {each}" in done.err and ("at most" in done.err) == (code == 3)
+        assert done.json["errors"] == {"prompt-only": 0, "enforced": 2}
+        assert done.json["comparison"]["contrasts"][0]["pairs"] == 4
+    other = table(tmp_path / "other.csv", some("enforced"))
+    two = cli("compare", path, other, "--condition", "enforced", "--json")
+    assert two.code == 3 and two.json["errors"] == {"records.csv": 2, "other.csv": 0}
+    all_may = table(tmp_path / "all.csv", [*some("enforced", "error"), *some("prompt-only")])
+    assert cli("compare", all_may, "--max-errors", "6").code == 4
+    whole = cli("compare", table(path, [*some("enforced"), *some("prompt-only")]))
+    assert whole.code == 0 and "error" not in whole.out
+
+
+def test_one_condition_is_told_from_an_option_that_nobody_gave(
+    cli: Here, tmp_path: Path, builder: Any
+) -> None:
+    plain = table(tmp_path / "one.csv", ["a,approve,fail"], "task,verdict,grade")
+    done = cli("compare", plain)
+    assert done.code == 2 and "all episodes are of one condition" in done.err
+    assert "got 'unstated'" in done.err and "--map condition=COLUMN" in done.err
+    assert "--conditions" not in done.err and str(plain) in done.err
+    named = cli("compare", table(tmp_path / "two.csv", some("enforced")))
+    assert named.code == 2 and "got 'enforced'" in named.err and "--map" not in named.err
+    builder.add(task="a", condition="enforced")
+    run = cli("compare", builder.finish(conditions=["enforced"]))
+    assert run.code == 2 and "rolewall compare TEAM" in run.err
+
+
+def test_a_table_is_not_read_as_a_team_first(
+    cli: Here, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("{team: a, roles: {}}", '{"team": "a", "roles": {}}', "# x\n\nteam: a\nroles: {}"):
+        team = tmp_path / "team.yaml"
+        team.write_text(text)
+        assert "a team file" in cli("compare", team).err
+
+    def never(*_: object) -> None:
+        raise AssertionError("parsed as YAML")
+
+    monkeypatch.setattr("rolewall._files.load_yaml", never)
+    assert cli("compare", records).code == 0
+
+
+def test_one_class_and_all_missing_are_still_paired(cli: Here, tmp_path: Path) -> None:
     silent = [line.replace("approve", "missing") for line in some("enforced")]
     path = table(tmp_path / "records.csv", [*silent, *some("prompt-only")])
     done = cli("compare", path)
     assert done.code == 0 and "6 missing verdicts" in done.out
+    words = " ".join(done.out.split())
+    assert "any cross-role edit missing verdict prompt-only 6/6 0/6 0/6 0/6" in words
     assert "no difference shown" in done.out
 
 
@@ -192,7 +216,7 @@ def test_one_class_and_all_missing_are_still_paired(cli: Cli, tmp_path: Path) ->
     ],
 )
 def test_what_says_nothing_here_is_refused(
-    cli: Cli, records: Path, words: tuple[str, ...], says: str
+    cli: Here, records: Path, words: tuple[str, ...], says: str
 ) -> None:
     done = cli("compare", records, *words)
     assert done.code == 2 and says in done.err, done.err
@@ -200,7 +224,7 @@ def test_what_says_nothing_here_is_refused(
 
 
 def test_a_path_that_is_nothing_to_compare_says_what_was_looked_for(
-    cli: Cli, tmp_path: Path
+    cli: Here, tmp_path: Path
 ) -> None:
     team = tmp_path / "team.yaml"
     team.write_text("team: a\nroles: {verifier: {agent: {script: v.yaml}}}\n")
@@ -212,7 +236,7 @@ def test_a_path_that_is_nothing_to_compare_says_what_was_looked_for(
 
 
 def test_a_plan_fixes_what_is_tested_and_deviations_are_said(
-    cli: Cli, records: Path, tmp_path: Path
+    cli: Here, records: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.yaml"
     path.write_text(json.dumps(PLAN))
@@ -224,7 +248,11 @@ def test_a_plan_fixes_what_is_tested_and_deviations_are_said(
         "there is no run.json: nothing shows that the plan was made before the data"
     ]
     claims = done.json["comparison"]["contrasts"][0]["outcomes"][0]["claims"]
-    assert [c["margin"] for c in claims] == [0.1]
+    assert [(c["margin"], c["planned"]) for c in claims] == [(0.1, True)]
+    assert "margin not fixed by a plan" not in done.err
+    free = cli("compare", records, "--equivalence", "pass=0.1", "--json")
+    (claim,) = free.json["comparison"]["contrasts"][0]["outcomes"][0]["claims"]
+    assert claim["planned"] is False and "margin not fixed by a plan" in free.err
     assert "plan walls sha256:" in done.err and "deviations" in done.err
     both = cli("compare", records, "--plan", path, "--equivalence", "pass=0.1")
     assert both.code == 2 and "the plan fixes the margins" in both.err

@@ -141,7 +141,30 @@ def test_repeats_of_few_tasks_do_not_count_as_many(record: Any) -> None:
                for n in range(100)]  # fmt: skip
     decision = decide(repeats, TEN)
     assert decision.exit_code == 4
-    assert "100 episodes over 5 tasks" in decision.reasons[-1]
+    assert decision.reasons[-1].startswith("trials of one task repeat one another")
+    (said,) = [line for line in decision.lines() if line.startswith("[ ]: 95 % interval")]
+    assert "failing work: 100 episodes of 5 tasks count as" in said
+
+
+def test_what_is_so_of_every_bound_is_said_once(record: Any) -> None:
+    """Three bounds wait for other tasks, and one line says that; the JSON of each has it."""
+    pairs = [("reject", "fail"), ("approve", "pass")]
+    few = [record(task=f"t{n % 3}", trial=n, verdict=verdict, grade=grade)
+           for n, (verdict, grade) in enumerate(pairs * 9)]  # fmt: skip
+    decision = decide(few, Rules(0.1, max_false_rejection=0.1, max_missing=0.1))
+    said = [line for line in decision.lines() if "repeat one another" in line]
+    assert len(said) == 1 and not said[0].startswith("false")
+    assert decision.lines().count("no verdict is missing") == 1
+    bounds = decision.json()["bounds"]
+    assert all("repeat one another" in bound["reasons"][-1] for bound in bounds)
+    assert {"excluded", "as_reject", "as_approval"} <= set(decision.json()["false_approvals"])
+
+
+def test_trials_that_do_not_repeat_are_not_counted_as_less(many: Any) -> None:
+    lines = decide(many([("reject", "fail")] * 35), TEN).lines()
+    assert [line for line in lines if line.startswith("[ ]")] == ["[ ]: 95 % interval"]
+    wide = decide(many([("reject", "fail")] * 35), Rules(0.1, confidence=0.9)).lines()
+    assert "[ ]: 90 % interval" in wide
 
 
 def test_an_incomplete_run_is_refused(builder: Any) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,14 @@ class Runner:
     """What a GitHub runner gives a step."""
 
     home: Path
+    action_path: str = "/the/action"
 
     def step(self, name: str, env: dict[str, str] | None = None, **inputs: str) -> tuple[int, str]:
         (found,) = [s for s in action()["runs"]["steps"] if s["name"] == name]
         assert found["shell"] == "bash"
         given = {n: str(i.get("default", "")) for n, i in action()["inputs"].items()}
         given |= {name.replace("_", "-"): value for name, value in inputs.items()}
-        known = {"inputs": given, "github": {"action_path": "/the/action"}}
+        known = {"inputs": given, "github": {"action_path": self.action_path}}
         words = {
             key: EXPRESSION.sub(lambda m: known[m[1]][m[2]], value)
             for key, value in found["env"].items()
@@ -84,7 +86,7 @@ def runner(tmp_path: Path) -> Runner:
     """With rolewall, as it is installed here, on the PATH."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "rolewall"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m rolewall "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m rolewall "$@"\n')
     program.chmod(0o755)
     return Runner(tmp_path)
 
@@ -155,10 +157,13 @@ def test_every_input_reaches_the_gate(runner: Runner, records: Any) -> None:
     "more", [{"require_isolated": "yes"}, {"allow_partial": "TRUE"}, {"on_undecided": "ignore"}]
 )
 def test_a_word_that_is_none_is_refused(runner: Runner, records: Any, more: dict[str, str]) -> None:
-    code, said = runner.step(
-        "Decide", run=records([REJECTED] * 35), max_false_approval="0.1", **more
-    )
+    asked = {"run": records([REJECTED] * 35), "max_false_approval": "0.1", "junit": "gate.xml"}
+    code, _ = runner.step("Decide", **asked)
+    assert code == 0 and 'errors="0"' in (runner.home / "gate.xml").read_text()
+    code, said = runner.step("Decide", **asked, **more)
     assert code == 2 and "::error" in said and "is neither" in said
+    assert (runner.outputs["status"], runner.outputs["exit-code"]) == ("refused", "2")
+    assert 'errors="1"' in (runner.home / "gate.xml").read_text()
 
 
 def test_inputs_and_records_are_words_and_never_commands(runner: Runner, records: Any) -> None:
@@ -199,10 +204,59 @@ def test_it_installs_into_an_environment_of_its_own(runner: Runner) -> None:
     code, said = runner.step("Install")
     assert code == 0
     assert said.splitlines() == [
-        f"-m venv {runner.home}/rolewall-venv",
-        "-m pip install --quiet --disable-pip-version-check /the/action",
+        f"-I -m venv {runner.home}/rolewall-venv",
+        "-I -m pip install --quiet --disable-pip-version-check /the/action",
     ]
     assert (runner.home / "path").read_text() == f"{made.parent}\n"
+
+
+def plant(home: Path) -> tuple[Path, dict[str, str]]:
+    """Modules that a checkout may bring, under the names of what is run, and the mark that
+    any of them leaves; with variables that a workflow may set."""
+    mark = home / "hit"
+    for name in ("venv", "pip", "ensurepip", "json", "rolewall", "sitecustomize"):
+        (home / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close()\nraise SystemExit(0)\n")
+    return mark, {"PYTHONPATH": str(home)}
+
+
+def test_nothing_of_the_checkout_is_run_to_install(runner: Runner) -> None:
+    wheel = runner.home / "rolewall-0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("rolewall_it.py", "def main(): print('the true one')\n")
+        info = "rolewall-0.dist-info"
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: rolewall\nVersion: 0\n")
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
+        )
+        file.writestr(f"{info}/entry_points.txt", "[console_scripts]\nrolewall=rolewall_it:main\n")
+        file.writestr(f"{info}/RECORD", "")
+    runner.action_path = str(wheel)
+    python = runner.home / "bin" / "python3"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    mark, env = plant(runner.home)
+    code, said = runner.step("Install", env=env)
+    assert code == 0 and not mark.exists(), said
+    program = Path((runner.home / "path").read_text().strip()) / "rolewall"
+    done = subprocess.run([program], cwd=runner.home, stdout=subprocess.PIPE,
+                          text=True, timeout=60, check=True)  # fmt: skip
+    assert done.stdout == "the true one\n" and not mark.exists()
+
+
+def test_nothing_of_the_checkout_is_run_to_decide(runner: Runner, records: Any) -> None:
+    mark, env = plant(runner.home)
+    code, said = runner.step("Decide", env, run=records([APPROVED] * 35), max_false_approval="0.1")
+    assert (code, runner.outputs["status"]) == (1, "failed") and not mark.exists(), said
+    subprocess.run([sys.executable, "-c", "import json"], cwd=runner.home, timeout=60, check=True)
+    assert mark.exists()
+
+
+def test_a_decision_that_cannot_be_read_is_none(runner: Runner, records: Any) -> None:
+    python = runner.home / "bin" / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    code, _ = runner.step("Decide", run=records([REJECTED] * 35), max_false_approval="0.1")
+    assert (code, runner.outputs["status"]) == (3, "refused")
 
 
 def test_the_page_uses_the_action_as_it_is() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from rolewall.decision import Decision, Rules
+from rolewall.decision import Decision
 from rolewall.errors import InputError
 from rolewall.gate import decide_dataset
+from rolewall.gaterules import Rules
 from rolewall.records import Dataset
 from rolewall.rows import Row, Source
 
@@ -95,8 +96,38 @@ def test_silence_where_the_baseline_rejected_does_not_hold() -> None:
     decision = held(frozen("R" * 80 + "M" * 20), frozen("R" * 100))
     assert decision.status == "undecided"
     assert "silence may hide" in decision.reasons[0]
-    # A baseline as silent on the same candidates is no worse.
-    assert held(frozen("R" * 80 + "M" * 20), frozen("R" * 80 + "M" * 20)).status == "holds"
+
+
+SILENT = "R" * 80 + "M" * 20
+
+
+@pytest.mark.parametrize("make", [rows, frozen])
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (SILENT, SILENT, "undecided"),
+        ("R" * 100, SILENT, "holds"),
+        ("A" * 20 + "R" * 80, "M" * 20 + "R" * 80, "undecided"),
+        ("R" * 80 + "A" * 20, "R" * 80 + "A" * 20, "holds"),
+    ],
+)
+def test_what_the_baseline_did_not_say_was_no_false_approval(
+    make: Any, here: str, there: str, expected: str
+) -> None:
+    decision = held(make(here), make(there), Rules(margin=0.15))
+    assert decision.status == expected
+    if expected == "undecided":
+        assert decision.bounds[0].feared.high >= 0.20
+
+
+def test_half_of_the_baseline_was_silent() -> None:
+    """300 rejected and 300 silent before; 450 rejected and 150 silent here: of what was said
+    none is a false approval, but the worst case is 25 points more."""
+    decision = held(rows("R" * 450 + "M" * 150), rows("R" * 300 + "M" * 300))
+    assert decision.status == "undecided"
+    assert decision.bounds[0].seen.value == 0
+    assert decision.bounds[0].feared.value == pytest.approx(0.25)
+    assert "silence may hide more, here or in the baseline" in decision.reasons[0]
 
 
 def test_the_number_of_pairs_that_decides_does() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import confint_proportions_2indep
+from scipy.stats import binom
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from rolewall.errors import InputError
 from rolewall.gate import Decision, Rules, decide, decide_dataset
@@ -51,6 +52,32 @@ def test_false_rejections(good: str, limit: float, expected: str, needed: int | 
     assert decision.exit_code == {"holds": 0, "undecided": 4, "failed": 1}[expected]
     if needed is not None:
         assert decision.bounds[1].needed == needed
+
+
+@pytest.mark.parametrize(
+    ("often", "expected"), [(1, "failed"), (10, "undecided")], ids=["alike", "the good more often"]
+)
+def test_work_that_is_tried_often_does_not_hide_other_work(often: int, expected: str) -> None:
+    """A hundred tasks whose broken work is rejected, sixty whose is approved: however often
+    the first are tried, more than a third of the tasks end with an approval."""
+    made = [
+        Row(f"good{n}", "enforced", trial, "reject", "fail", trust="outside")
+        for n in range(100)
+        for trial in range(often)
+    ]
+    made += [Row(f"bad{n}", "enforced", 0, "approve", "fail", trust="outside") for n in range(60)]
+    found = decide(tuple(made), TEN)
+    assert found.status == expected
+    assert ("weighed alike" in " ".join(found.reasons)) is (often > 1)
+
+
+def test_a_trial_that_is_missing_here_and_there_changes_little() -> None:
+    made = [
+        Row(f"t{n}", "enforced", trial, "reject", "fail", trust="outside")
+        for n in range(60)
+        for trial in range(3 if n % 20 else 2)
+    ]
+    assert decide(tuple(made), TEN).status == "holds"
 
 
 def test_silence_on_passing_work_may_hide_a_rejection() -> None:
@@ -235,3 +262,51 @@ def test_of_a_calibration_mutants_and_solutions_are_weighed() -> None:
         "2 candidates left out: graded otherwise than when it was chosen",
     )
     assert decide(candidates("untouched", "fail", 50), TEN).exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("fail", "limit", "expected"),
+    [
+        ("AAA" + "R" * 17, 0.05, "undecided"),  # Wilson's own lower end is 5.2 %
+        ("AAAA" + "R" * 16, 0.05, "failed"),
+        ("AAA" + "R" * 7, 0.10, "undecided"),
+        ("AAAA" + "R" * 6, 0.10, "failed"),
+        ("A", 0.20, "undecided"),
+        ("AA", 0.05, "failed"),
+    ],
+)
+def test_a_rate_fails_by_the_exact_bound_too(fail: str, limit: float, expected: str) -> None:
+    decision = decide(rows(fail), Rules(limit))
+    assert decision.status == expected
+    low, _ = proportion_confint(fail.count("A"), len(fail), method="beta")
+    assert (low > limit) == (expected == "failed")
+    above = decision.bounds[0].seen.low > limit
+    assert ("but the exact lower bound" in " ".join(decision.reasons)) == (
+        above and expected == "undecided"
+    )
+
+
+@pytest.mark.parametrize("tasks", range(1, 8))
+def test_few_tasks_decide_wrongly_as_rarely_as_many(tasks: int) -> None:
+    """Exact: how often a rate that is at the limit is said to hold it, or to fail."""
+    for limit in (0.02, 0.05, 0.10, 0.20):
+        shares = {"holds": 0.0, "failed": 0.0, "undecided": 0.0}
+        for events in range(tasks + 1):
+            said = decide(rows("A" * events + "R" * (tasks - events)), Rules(limit)).status
+            shares[said] += float(binom.pmf(events, tasks, limit))
+        assert shares["holds"] == 0 and shares["failed"] <= 0.025
+
+
+def test_silence_on_few_of_the_verdicts_is_not_in_the_way_of_a_failure() -> None:
+    decision = decide(rows("A" * 20 + "M" * 5, "R" * 20), Rules(0.10, min_informedness=0.2))
+    assert status(decision) == {"false approvals": "failed", "informedness": "failed"}
+    assert decision.needed is None
+
+
+def test_what_would_decide_is_that_of_the_false_approvals() -> None:
+    rules = Rules(margin=0.2, max_missing=0.05)
+    some = rows("R" * 20)
+    decision = decide_dataset(
+        Dataset("d", some, ("enforced",), {}), rules, baseline=Dataset("b", some, ("enforced",), {})
+    )
+    assert decision.bounds[0].needed is not None and decision.needed is None

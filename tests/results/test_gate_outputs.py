@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from rolewall.decision import Decision, Rules
+from rolewall.cli import _run
+from rolewall.decision import Decision
 from rolewall.gate import decide
+from rolewall.gaterules import Rules
 from rolewall.gating.badge import badge
 from rolewall.gating.junit import junit
 from rolewall.gating.outputs import Outputs
@@ -147,6 +149,96 @@ def test_bad_input_stands_in_the_files_too(cli: Any, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "badge.json").read_text())["isError"] is True
 
 
+FILES = ("--junit", "gate.xml", "--summary", "gate.md", "--badge", "badge.json")
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The exit code of the gate, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> int:
+        monkeypatch.setattr("sys.argv", ["rolewall", "gate", *map(str, words)])
+        return _run()[0]
+
+    return run
+
+
+def all_say(status: str, directory: Path) -> bool:
+    return (
+        f'name="status" value="{status}"' in (directory / "gate.xml").read_text()
+        and f"rolewall gate: {status}\n" in (directory / "gate.md").read_text()
+        and json.loads((directory / "badge.json").read_text())["message"].endswith(status)
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--max-false-approval", "nan"),
+        ("--max-false-approval", "x"),
+        ("--mapping", "nope.yaml"),
+        ("--map", "verdict"),
+        ("--max-errors=x",),
+        ("--max-errors", "-1"),
+        ("--allow-partial=yes",),
+        ("--no-such-option", "3"),
+        ("one", "too", "many"),
+        ("--condition", "another"),
+        ("--baseline", "none.jsonl"),
+        ("--condition",),
+    ],
+)
+def test_nothing_green_is_left_where_there_is_no_decision(
+    records: Callable[[str], Path], gate: Any, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    asked = (records("holds"), "--max-false-approval", "0.10")
+    assert gate(*asked, *FILES) == 0 and all_say("holds", tmp_path)
+    first = words if words != ("--condition",) else ()  # which wants a word after it
+    assert gate(*asked, *first, *FILES, *words) == 2 and all_say("refused", tmp_path)
+
+
+@pytest.mark.parametrize("word", ["directory", "link", "gate.md"])
+def test_what_is_no_file_leaves_nothing_else_green(
+    records: Callable[[str], Path], gate: Any, tmp_path: Path, word: str
+) -> None:
+    asked = (records("holds"), "--max-false-approval", "0.10", "--summary", "gate.md", "--badge",
+             "badge.json", "--junit")  # fmt: skip
+    assert gate(*asked, "gate.xml") == 0 and all_say("holds", tmp_path)
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    assert gate(*asked, word) == 2
+    assert json.loads((tmp_path / "badge.json").read_text())["isError"]
+    assert "gate: holds" not in (tmp_path / "gate.md").read_text()
+    assert (tmp_path / "link").is_symlink() and not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
+def test_a_gate_that_is_ended_leaves_nothing_green(
+    records: Callable[[str], Path], gate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
+) -> None:  # fmt: skip
+    asked = (records("holds"), "--max-false-approval", "0.10", *FILES)
+    assert gate(*asked) == 0
+
+    def ended(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("rolewall.gate.decide_dataset", ended)
+    monkeypatch.delenv("ROLEWALL_DEBUG", raising=False)
+    assert gate(*asked) == (130 if error is KeyboardInterrupt else 3)
+    assert all_say("refused", tmp_path)
+
+
+def test_a_forgotten_name_does_not_cost_the_records(
+    records: Callable[[str], Path], gate: Any, tmp_path: Path
+) -> None:
+    path = records("holds")
+    before = path.read_bytes()
+    assert gate("--badge", "badge.json", "--junit", path, "--max-false-approval", "0.1") == 2
+    assert path.read_bytes() == before and (tmp_path / "badge.json").exists()
+
+
 @pytest.mark.parametrize(("name", "code"), [("holds", 3), ("failed", 1), ("undecided", 4)])
 def test_a_file_that_cannot_be_written_is_said_after_the_text(
     records: Callable[[str], Path], cli: Any, tmp_path: Path, name: str, code: int
@@ -190,6 +282,28 @@ def test_files_are_put_in_place_whole(decided: Callable[[str], Decision], tmp_pa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.md", "a.xml"]
 
 
+def test_a_shard_is_named(builder: Any, cli: Any) -> None:
+    for n in range(35):
+        builder.add(task=f"t{n}", verdict="reject", grade="fail")
+    run, asked = builder.finish(), ("--max-false-approval", "0.1", "--json")
+    whole = cli("gate", run, *asked)
+    assert whole.code == 0 and not any("shard" in note for note in whole.json["notes"])
+    builder.finish(shard=(2, 3))
+    shard = cli("gate", run, *asked, "--summary", "gate.md")
+    assert shard.code == 0 and "note: this is shard 2 of 3 of what was planned" in shard.err
+    assert "shard 2 of 3" in (run.parent / "gate.md").read_text()
+    assert (
+        "the baseline: this is shard" in cli("gate", run, "--baseline", run, "--margin", "0.2").out
+    )
+
+
+def test_another_confidence_is_named(many: Any) -> None:
+    rows = tuple(map(row_of, many([REJECTED] * 35)))
+    assert not any("confidence" in note for note in decide(rows, Rules(0.1)).notes)
+    (note,) = [n for n in decide(rows, Rules(0.1, confidence=0.6)).notes if "confidence" in n]
+    assert note == "the intervals are of 0.6 confidence, not of 0.95"
+
+
 def test_a_gate_without_a_bound_is_refused(cli: Any, records: Callable[[str], Path]) -> None:
     ran = cli("gate", records("holds"))
     assert ran.code == 2 and "--max-false-approval: nothing bounds the false approvals" in ran.err
@@ -203,3 +317,26 @@ def test_a_baseline_through_the_command_line(cli: Any, records: Callable[[str], 
     assert cli("gate", main, "--baseline", main, "--margin", "0.2").code == 0
     lone = cli("gate", main, "--baseline", main, "--max-false-approval", "0.1")
     assert lone.code == 2 and "both, or neither" in lone.err
+
+
+@pytest.mark.parametrize(
+    ("rules", "pairs", "label", "start"),
+    [
+        (Rules(0.10), [REJECTED] * 35, "false approvals", "0.0% to 9.9%, holds"),
+        (Rules(0.10), [REJECTED] * 60 + [("missing", "fail")] * 30, "false approvals", "24.5% to"),
+        (Rules(0.10, max_false_rejection=0.1), [REJECTED] * 35 + [("reject", "pass")] * 10,
+         "false rejections", "72.2% to 100.0%, failed"),
+        (Rules(0.10, min_informedness=0.9), [REJECTED] * 40 + [GOOD] * 10,
+         "informedness", "+0.71 to +1.00, undecided"),
+        (Rules(0.10), [], "false approvals", "undecided"),
+        (Rules(0.10), [("reject", "error")], "verifier", "refused"),
+    ],
+)  # fmt: skip
+def test_the_badge_says_what_decided_and_all_that_silence_may_hide(
+    many: Any, rules: Rules, pairs: Any, label: str, start: str
+) -> None:
+    decision = decide(tuple(map(row_of, many(pairs))), rules)
+    silent = any(verdict == "missing" for verdict, _ in pairs)
+    assert ("With missing verdicts as rejects" in summary(decision)) == silent
+    shown = badge(decision)
+    assert shown["label"] == label and shown["message"].startswith(start)

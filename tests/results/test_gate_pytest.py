@@ -81,6 +81,25 @@ def test_no_run():
     pass
 
 
+@pytest.mark.parametrize("given", [
+    pytest.param(given, marks=gate("holds.jsonl", max_false_approval=0.1, **given))
+    for given in (
+        {"allow_partial": "false"}, {"allow_partial": 1}, {"require_isolated": ""},
+        {"require_isolated": None}, {"max_errors": True}, {"max_errors": 0.0},
+        {"confidence": 0.51}, {"confidence": 0.95}, {"max_missing": "0.5"}, {"max_missing": True},
+        {"condition": 1}, {"mapping": True}, {"baseline": True, "margin": 0.1}, {"undecided": []},
+    )
+])
+def test_of_another_kind(given):
+    pass
+
+
+@gate("holds.jsonl", max_false_approval=0.1, allow_partial=False, require_isolated=True,
+      max_errors=0, condition="enforced", mapping=None, baseline=None)
+def test_of_its_kind():
+    pass
+
+
 @gate("late.jsonl", max_false_approval=0.1)
 def test_a_fixture_may_make_the_run(late):
     pass
@@ -114,6 +133,11 @@ def test_the_fixture_decides(rolewall):
 
 def test_the_fixture_asserts(rolewall):
     rolewall.gate("failed.jsonl", max_false_approval=0.1)
+
+
+@pytest.mark.parametrize("name", ["holds", "failed", "undecided", "refused"])
+def test_a_decision_is_true_where_it_holds(rolewall, name):
+    assert rolewall.decide(f"{name}.jsonl", max_false_approval=0.1)
 """
 PASSED = "passed"
 EXPECTED = {
@@ -127,12 +151,19 @@ EXPECTED = {
     "test_misspelt": "error",
     "test_no_bound": "error",
     "test_no_run": "error",
+    **{f"test_of_another_kind[given{n}]": "error" for n in range(14)},
+    "test_of_its_kind": PASSED,
     "test_a_fixture_may_make_the_run": PASSED,
     "test_two_marks": PASSED,
     "test_a_table_by_its_mapping": "skipped",
     "TestClass::test_inherits": PASSED,
     "test_the_fixture_decides": PASSED,
     "test_the_fixture_asserts": "failed",
+    "test_a_decision_is_true_where_it_holds[holds]": PASSED,
+    **{
+        f"test_a_decision_is_true_where_it_holds[{name}]": "failed"
+        for name in ("failed", "undecided", "refused")
+    },
 }
 
 

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial
 
-from rolewall.paired import margin_test, sign_flip, tango, within_margin
+from rolewall.paired import LEAST_P, margin_test, sign_flip, tango, within_margin
 from rolewall.ratios import mean_difference, ratio_interval
 
 Cluster = tuple[int, int, int]
@@ -16,6 +16,25 @@ def test_very_large_sums_are_tested_exactly_at_a_coarser_unit() -> None:
     assert sign_flip([100_000] * 12) == pytest.approx(2 / 2**12)
     assert sign_flip([10**9, -1, 3]) == pytest.approx(1.0)
     assert sign_flip([7] * 60) == pytest.approx(2 / 2**60, rel=1e-9)
+
+
+def test_sums_of_one_size_are_a_binomial_however_far_in_the_tail() -> None:
+    for some in ([1] * 80 + [-1] * 12, [3] * 80 + [-3] * 12 + [0] * 5):
+        assert sign_flip(some) == pytest.approx(2 * binom.cdf(12, 92, 0.5), rel=1e-9)
+
+
+@pytest.mark.parametrize("sums", [[2] * 80 + [-1] * 12, [1, 2] * 300, [1] * 400 + [5]])
+def test_in_the_far_tail_no_noise_is_told_as_a_p_value(sums: list[int]) -> None:
+    law = {0: 1}
+    for size in map(abs, sums):  # exact: whole numbers
+        then: dict[int, int] = {}
+        for at, ways in law.items():
+            for step in (size, -size):
+                then[at + step] = then.get(at + step, 0) + ways
+        law = then
+    ways = sum(w for at, w in law.items() if abs(at) >= sum(sums))
+    assert ways / 2 ** len(sums) < LEAST_P
+    assert sign_flip(sums) == LEAST_P
 
 
 @pytest.mark.parametrize("margin", [0.05, 0.1, 0.2])

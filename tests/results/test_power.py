@@ -5,17 +5,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import betabinom, binom, multinomial
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 from rolewall.designs import CompareDesign, GateDesign
 from rolewall.errors import InputError
-from rolewall.paired import sign_flip
+from rolewall.paired import mcnemar_exact, sign_flip, tango
 from rolewall.power import needed_for
+from rolewall.studies import law_of
 
 if TYPE_CHECKING:
-    from conftest import Cli
+    from conftest import Here
+
+
+@pytest.fixture
+def cli(here: Here) -> Here:
+    return here
 
 
 def test_a_gate_needs_thirty_five_where_nothing_is_falsely_approved() -> None:
@@ -70,6 +76,49 @@ def test_the_power_of_a_comparison_with_repeats_is_what_is_seen() -> None:
     assert np.mean(np.array(found) <= 0.05) == pytest.approx(power, abs=0.05)
 
 
+@pytest.mark.parametrize("correlation", [0.0, 1e-320, 1e-17, 1e-9, 1e-3, 0.3, 0.9, 1 - 1e-16])
+def test_outcomes_of_a_task_have_their_law_at_every_correlation(correlation: float) -> None:
+    """With hardly any it is the binomial one, where a difference of gamma functions is noise."""
+    law = law_of([0.05, 0.95], [(x, 6 - x) for x in range(7)], correlation)
+    if 1e-9 < correlation < 1 - 1e-9:
+        size = (1 - correlation) / correlation
+        known = betabinom.pmf(range(7), 6, 0.05 * size, 0.95 * size)
+    elif correlation < 0.5:
+        known = binom.pmf(range(7), 6, 0.05)
+    else:
+        known = [0.95, 0, 0, 0, 0, 0, 0.05]
+    assert law == pytest.approx(known, rel=1e-6, abs=1e-12)
+    assert law @ range(7) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("correlation", [1e-320, 1e-17, 1e-16])
+def test_hardly_any_correlation_needs_what_none_needs(correlation: float) -> None:
+    words = {"correlation": correlation, "trials": 3}
+    assert needed_for(GateDesign(0.2, 0.02, **words)) == needed_for(GateDesign(0.2, 0.02, trials=3))
+    alike, none = CompareDesign(0.2, 0.7, **words), CompareDesign(0.2, 0.7, trials=3)
+    assert alike.power(10, 500) == none.power(10, 500)
+
+
+@pytest.mark.parametrize("tiny", [1e-320, 5e-324])
+def test_a_rate_of_next_to_nothing_is_nothing(tiny: float) -> None:
+    for more in ({}, {"trials": 3, "correlation": 0.5}):
+        assert needed_for(GateDesign(0.2, tiny, **more)) == needed_for(GateDesign(0.2, 0, **more))
+    assert CompareDesign(tiny, 0.9).power(8) == pytest.approx(CompareDesign(0, 0.9).power(8))
+
+
+def test_a_difference_is_found_by_test_and_interval() -> None:
+    """So that the power is that of what compare calls a difference, at any level."""
+    design = CompareDesign(0.3, 0.6, alpha=0.3)
+    known = 0.0
+    for gains, losses in product(range(11), repeat=2):
+        if gains + losses <= 10:
+            found = tango(losses, gains, 10)
+            chance = multinomial.pmf([gains, losses, 10 - gains - losses], 10, [0.42, 0.12, 0.46])
+            apart = found is not None and not found.low <= 0 <= found.high
+            known += chance if apart and mcnemar_exact(losses, gains) <= 0.3 else 0.0
+    assert design.power(10)[0] == pytest.approx(known)
+
+
 def test_more_trials_of_a_task_need_fewer_tasks_and_more_episodes() -> None:
     one = needed_for(GateDesign(0.20, 0.05))
     three = needed_for(GateDesign(0.20, 0.05, correlation=0.5, trials=3))
@@ -98,6 +147,7 @@ def test_equivalence_of_published_rates_needs_hundreds_of_tasks() -> None:
         (lambda: CompareDesign(0.4, 0.6, margin=0.1), "--margin"),
         (lambda: CompareDesign(0.4, 0.6, discordant=0.1), "--discordant"),
         (lambda: CompareDesign(0.4, 0.6, tests=0), "--tests"),
+        (lambda: CompareDesign(0.4, 0.6, tests=10**400), "--tests"),
         (lambda: needed_for(GateDesign(0.1, 0.0), 1.0), "--power"),
     ],
 )
@@ -106,7 +156,7 @@ def test_what_no_number_would_do_is_refused(make: Any, place: str) -> None:
         make()
 
 
-def test_the_command_says_tasks_trials_and_episodes(cli: Cli) -> None:
+def test_the_command_says_tasks_trials_and_episodes(cli: Here) -> None:
     gate = ("power", "gate", "--max-false-approval", "0.2", "--rate", "0.05",
             "--correlation", "0.3", "--trials", "3", "--failing", "0.5")  # fmt: skip
     done = cli(*gate, "--json")
@@ -119,9 +169,22 @@ def test_the_command_says_tasks_trials_and_episodes(cli: Cli) -> None:
     assert exact.code == 0 and "(exact)" in exact.out and "pairs" in exact.out
 
 
-def test_the_command_refuses_and_gives_up(cli: Cli) -> None:
+def test_the_command_takes_the_level_for_shared_as_compare_shares_it(cli: Here) -> None:
+    words = ("power", "compare", "--first", "0.1", "--second", "0.8")
+    shared, one = (cli(*words, "--json", *more) for more in ((), ("--tests", "1")))
+    assert shared.json["asked"]["tests"] == 3 and one.json["tasks"] < shared.json["tasks"]
+    assert shared.json["tasks"] == needed_for(CompareDesign(0.1, 0.8, tests=3)).tasks
+    assert "one of 3 primary outcomes that share α = 0.05" in shared.err
+    assert "one primary outcome alone" in one.err
+    near = cli("power", "compare", "--first", "0", "--second", "0", "--margin", "0.9")
+    assert near.code == 0 and "one claim alone, at α = 0.05" in near.out
+
+
+def test_the_command_refuses_and_gives_up(cli: Here) -> None:
     strange = cli("power", "gate", "--first", "0.3", "--max-false-approval", "0.1", "--rate", "0.1")
     assert strange.code == 2 and "--first: power gate does not take it" in strange.err
+    few = cli("power", "gate", "--max-false-approval", "0.1", "--rate", "0", "--failing", "1e-320")
+    assert few.code == 2 and "--failing" in few.err and "bug" not in few.err
     lacking = cli("power", "compare", "--first", "0.3")
     assert lacking.code == 2 and "--second" in lacking.err
     hopeless = cli("power", "compare", "--first", "0.5", "--second", "0.5001", "--json")

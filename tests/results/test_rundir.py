@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from rolewall.errors import RecordError, StorageError
 from rolewall.record import Change, EpisodeRecord, sum_up
+from rolewall.records import read_dataset
+from rolewall.rows import row_of
 from rolewall.rundir import (
     TaskRef,
     episode_key,
-    load_records,
     open_run,
     read_episode,
     write_atomic,
@@ -194,10 +195,10 @@ def test_records_are_read_from_lines(record: Any, tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     records = [record(task="a"), record(task="b")]
     path.write_text("".join(r.model_dump_json() + "\n" for r in records))
-    assert load_records(path) == tuple(records)
+    assert read_dataset(path).rows == tuple(map(row_of, records))
     path.write_text(records[0].model_dump_json() + "\n{}\n")
     with pytest.raises(RecordError, match=r"records\.jsonl:2"):
-        load_records(path)
+        read_dataset(path)
 
 
 @pytest.mark.pain(19)

@@ -68,7 +68,9 @@ COUNTED = ["opened", "sealed", "counted", "sealed", "counted", "closed"]
 @pytest.mark.bubblewrap
 def test_the_run_prints_the_digest_of_its_seal(run: Resumable) -> None:
     digest = hashlib.sha256((run.path / "seal.json").read_bytes()).hexdigest()
-    assert f"seal sha256:{digest}" in run.first.err and run.first.json["seal"] == digest
+    said = run.first.json
+    assert f"seal sha256:{digest}" in run.first.err and said["seal"] == digest
+    assert (said["run"], said["indices"]) == (str(run.path), [])
     assert f"seal sha256:{digest}" in run.audit().out
     assert types(run.path) == COUNTED
     again = run.again()

@@ -78,6 +78,24 @@ def test_unfinished_episodes_have_names(builder: Any, cli: Any) -> None:
     assert data["unfinished_names"] == {known: "b:enforced:1", newer: "a:enforced:1"}
 
 
+def test_an_episode_without_a_record_is_refused_with_the_reason(builder: Any, here: Any) -> None:
+    builder.add(task="a")
+    digest = builder.records[0].digests
+    tasks = [TaskRef(id=name, digest=digest["task"]) for name in "abc"]
+    run = builder.finish(tasks=tasks, trials=1, planned=3)
+    begun = half(run, key_of(builder, "b", 0, digest["code"], tasks=tasks))
+    for name, why in {
+        "b": "no record of b:enforced:0: planned and begun, and left without an end",
+        begun[:8]: f"no record of {begun}: planned and begun, and left without an end",
+        "c:enforced": "no record of c:enforced:0: planned, and not begun",
+        "d": "no such episode",
+        "": "no such episode",
+    }.items():
+        found = here("show", run, name)
+        assert found.code == 2 and why in found.err, found.err
+    assert here("show", run, "a").code == 0
+
+
 def test_a_condition_without_verifier_is_shown(builder: Any, cli: Any, record: Any) -> None:
     path = builder.path.parent / "solo.jsonl"
     alone = record(condition="solo", verdict="missing", verified=False, verdicts=[], phases=[],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from itertools import product
 
 import numpy as np
@@ -13,14 +14,15 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from rolewall.clusters import Moments, Shared, correlation
 from rolewall.graders import wilson as accounting_wilson
 from rolewall.paired import effective_pairs, mcnemar_exact, sign_flip, tango
 from rolewall.stats import (
     clustered_wilson,
-    effective_size,
+    exact_low,
+    fewest,
     holm,
-    kish,
-    size_needed,
+    rate_interval,
     wilson,
 )
 
@@ -44,19 +46,15 @@ def test_wilson_of_nothing_is_none() -> None:
 
 
 def test_thirty_five_failing_episodes_hold_ten_per_cent() -> None:
-    assert size_needed(0.10) == 35
     found = {n: wilson(0, n) for n in (34, 35)}
     assert found[34] is not None and found[34].high > 0.10
     assert found[35] is not None and found[35].high <= 0.10
 
 
-@given(st.floats(0.01, 0.9), st.integers(0, 40))
-def test_size_needed_is_the_smallest(threshold: float, events: int) -> None:
-    size = size_needed(threshold, events=events)
-    assert size is not None
-    at, below = wilson(events, size), wilson(events, size - 1)
-    assert at is not None and at.high <= threshold
-    assert below is None or size - 1 < events or below.high > threshold
+@given(st.integers(1, 1000))
+def test_the_fewest_is_the_smallest_that_holds(size: int) -> None:
+    assert fewest(lambda number: number >= size) == size
+    assert fewest(lambda number: False) is None
 
 
 @settings(max_examples=20, deadline=None)
@@ -139,6 +137,10 @@ def test_tango_covers_ninety_five_per_cent(rates: tuple[float, float]) -> None:
     assert covered > 0.935
 
 
+def moments(rows: list[tuple[int, int]]) -> Moments:
+    return Moments.of_rate((x, n, 1) for x, n in rows)
+
+
 clusters = st.lists(
     st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
     min_size=1, max_size=12,
@@ -149,9 +151,9 @@ clusters = st.lists(
 def test_effective_size_is_never_above_the_count_nor_below_the_tasks(
     rows: list[tuple[int, int]],
 ) -> None:
-    sizes = [n for _, n in rows]
-    size = effective_size(rows)
-    assert kish(sizes) - 1e-9 <= size <= sum(sizes) + 1e-9
+    sizes, found = [n for _, n in rows], moments(rows)
+    size = found.effective
+    assert found.kish - 1e-9 <= size <= sum(sizes) + 1e-9
     if max(sizes) == 1:
         assert size == sum(sizes)
 
@@ -165,8 +167,8 @@ def test_repeats_never_narrow_the_interval(rows: list[tuple[int, int]]) -> None:
 
 
 def test_trials_that_agree_count_as_their_tasks() -> None:
-    assert effective_size([(0, 10)] * 20) == pytest.approx(20, rel=0.1)
-    assert effective_size([(10, 10)] * 10 + [(0, 10)] * 10) == pytest.approx(20, rel=0.1)
+    assert moments([(0, 10)] * 20).effective == pytest.approx(20, rel=0.1)
+    assert moments([(10, 10)] * 10 + [(0, 10)] * 10).effective == pytest.approx(20, rel=0.1)
 
 
 def test_no_number_of_events_gives_a_lower_bound_than_none() -> None:
@@ -243,3 +245,64 @@ def test_elsewhere_it_is_wilsons(events: int, total: int) -> None:
     known = proportion_confint(events, total, method="wilson")
     assert found is not None
     assert (found.low, found.high) == pytest.approx(known)
+
+
+@given(st.integers(1, 60), st.sampled_from([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8]))
+def test_a_rate_at_the_limit_fails_in_two_and_a_half_per_cent_at_most(n: int, rate: float) -> None:
+    """Exact, over all numbers of events; Wilson's lower end alone is passed in up to 8 %."""
+    wrong = sum(
+        float(binom.pmf(x, n, rate))
+        for x in range(n + 1)
+        if exact_low(moments([(1, 1)] * x + [(0, 1)] * (n - x))) > rate
+    )
+    assert wrong <= 0.025
+
+
+@given(st.integers(1, 80), st.data())
+def test_the_exact_end_is_clopper_and_pearsons(total: int, data: st.DataObject) -> None:
+    events = data.draw(st.integers(0, total))
+    known, _ = proportion_confint(events, total, method="beta")
+    found = exact_low(moments([(1, 1)] * events + [(0, 1)] * (total - events)))
+    assert found == pytest.approx(0 if events == 0 else known, abs=1e-9)
+
+
+@given(clusters, st.integers(0, 30))
+def test_sums_say_what_the_list_says(rows: list[tuple[int, int]], more: int) -> None:
+    found = moments(rows)
+    turned = moments([(n - x, n) for x, n in rows])
+    longer = moments(rows + [(0, 1)] * more)
+    assert astuple(found.turned()) == pytest.approx(astuple(turned))
+    assert astuple(found.further(more)) == pytest.approx(astuple(longer))
+    assert rate_interval(found) == clustered_wilson(rows)
+    mirror, plain = rate_interval(turned), rate_interval(found)
+    assert mirror is not None and plain is not None
+    assert (1 - mirror.high, 1 - mirror.low) == pytest.approx((plain.low, plain.high))
+
+
+@given(clusters)
+def test_tasks_weighed_alike_are_as_if_each_had_as_many_episodes(
+    rows: list[tuple[int, int]],
+) -> None:
+    alike = moments(rows).alike
+    assert alike.total / alike.episodes == pytest.approx(sum(x / n for x, n in rows) / len(rows))
+    even = moments([(min(x, 2), 2) for x, _ in rows])
+    assert not even.uneven and astuple(even.alike) == pytest.approx(astuple(even))
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 5)] * 4), min_size=1, max_size=10))
+def test_rates_of_tasks_apart_are_not_correlated(cells: list[tuple[int, int, int, int]]) -> None:
+    rows = [(min(x, n), n, min(y, m), m) for x, n, y, m in cells]
+    first, second = [(x, n) for x, n, _, _ in rows], [(y, m) for _, _, y, m in rows]
+    if not sum(n for _, n in first) or not sum(m for _, m in second):
+        return
+    together = Shared.of((*row, 1) for row in rows)
+    assert correlation(moments(first), moments(second), Shared()) == 0
+    assert -1 <= correlation(moments(first), moments(second), together) <= 1
+
+
+def test_rates_that_go_against_one_another_are_correlated_so() -> None:
+    caught, rejected = [(4, 4)] * 20 + [(0, 4)] * 20, [(0, 4)] * 20 + [(4, 4)] * 20
+    shared = Shared.of((*x, *y, 1) for x, y in zip(caught, rejected, strict=True))
+    assert correlation(moments(caught), moments(rejected), shared) < -0.95
+    same = Shared.of((*x, *x, 1) for x in caught)
+    assert correlation(moments(caught), moments(caught), same) > 0.95

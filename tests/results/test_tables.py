@@ -7,8 +7,9 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from rolewall.graders.accounting import account
+from rolewall.pooling import false_approvals
 from rolewall.tables import result_table
-from rolewall.tally import false_approvals, repaired
+from rolewall.tally import repaired
 from rolewall.terminal import plain
 
 MIX = (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import unicodedata
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolewall.terminal import Sheet, draw, escape, plain, say
+from rolewall.terminal import HIDDEN, Sheet, draw, escape, listed, plain, say
 
 
 class Terminal(io.StringIO):
@@ -39,6 +40,24 @@ def test_what_acts_on_a_terminal_is_written_out(hostile: str, shown: str) -> Non
 def test_nothing_active_is_left(text: str) -> None:
     assert not any(unicodedata.category(c)[0] == "C" for c in escape(text))
     assert "\n" not in escape(text)
+
+
+def test_every_character_that_hides_is_written_out_wherever_it_stands() -> None:
+    hidden = [chr(c) for c in range(sys.maxunicode + 1)
+              if unicodedata.category(chr(c)) in HIDDEN]  # fmt: skip
+    assert len(hidden) > 800_000
+    for start in range(0, len(hidden), 50_000):
+        shown = escape("a" + "".join(hidden[start : start + 50_000]), 100_000)
+        assert shown.isprintable() and shown.startswith("a\\")
+    assert all(escape(character) != character for character in hidden[:2000])
+    assert escape("a \u00e4\u6f22 b") == "a \u00e4\u6f22 b"
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0, ""), (1, "a0"), (3, "a0, a1, a2"), (5, "a0, a1, a2 and 2 more")]
+)
+def test_a_list_that_is_cut_says_how_many_more(number: int, shown: str) -> None:
+    assert listed([f"a{n}" for n in range(number)], 3) == shown
 
 
 def test_long_texts_are_cut_and_say_so() -> None:

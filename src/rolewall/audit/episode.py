@@ -14,6 +14,7 @@ from rolewall.audit.findings import Finding, unreadable, words_of
 from rolewall.audit.seals import Sealing
 from rolewall.candidate import PlannedCandidate
 from rolewall.errors import RecordError
+from rolewall.lots import seed_of
 from rolewall.record import EpisodeRecord
 from rolewall.rows import repeats, row_of
 from rolewall.rundir import RunInfo, TaskRef, episode_key, read_episode
@@ -119,7 +120,8 @@ def _file(place: str) -> str:
 
 def _against_run(record: EpisodeRecord, info: RunInfo) -> Iterator[str]:
     """Where a record contradicts its own key, or what the run was asked for."""
-    key = _key(record)
+    salt = info.calibration.salt if info.calibration else ""
+    key = _key(record, salt)
     if key not in (None, record.key):
         yield f"its key does not belong to what it says was run; got {record.key}, expected {key}"
     tasks = {task.id: task.digest for task in info.tasks}
@@ -137,7 +139,7 @@ def _against_run(record: EpisodeRecord, info: RunInfo) -> Iterator[str]:
         ("team's digest", record.digests.get("team", info.team_digest), info.team_digest),
         ("task's digest", record.digests.get("task"), tasks.get(record.task)),
         ("backend", record.backend, info.backend),
-        ("seed", record.seed, info.seed + (planned.pair if planned else record.trial)),
+        ("seed", record.seed, _seed(record, info)),
         ("observe", record.observe, info.observe),
     ):
         if None not in (has, asked) and has != asked:
@@ -150,7 +152,13 @@ def _is_planned(record: EpisodeRecord, planned: PlannedCandidate | None) -> bool
     return record.candidate == planned.shown(record.candidate.report)
 
 
-def _key(record: EpisodeRecord) -> str | None:
+def _seed(record: EpisodeRecord, info: RunInfo) -> int:
+    if info.calibration is None:
+        return info.seed + record.trial
+    return seed_of(info.calibration.salt, record.task, record.trial, record.condition)
+
+
+def _key(record: EpisodeRecord, salt: str) -> str | None:
     """The key that belongs to a record; ``None`` where it lacks a digest to tell."""
     digests = record.digests
     if not {"task", "team", "code"} <= digests.keys():
@@ -166,4 +174,5 @@ def _key(record: EpisodeRecord) -> str | None:
         code=digests["code"],
         observe=record.observe,
         candidate=record.candidate.sha256 if record.candidate else "",
+        salt=salt,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from rolewall.audit.findings import Finding, Level, entries_of, unexpected, unre
 from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
 from rolewall.layout import ENTRIES, REPORT
+from rolewall.lots import in_order, trials_of
 from rolewall.rundir import RunInfo, read_run_json
 from rolewall.storage import is_partial
 from rolewall.terminal import counted
@@ -87,7 +89,7 @@ def audit_run(
         found = Finding("altered", str(path / "run.json"), words_of(error))
         return AuditReport(str(path), {"episodes": 0}, (found,))
     counts, contents = Verified(), Contents(path / "blobs.git")
-    findings = [*contents.files.check(), *_around(path, info)]
+    findings = [*contents.files.check(), *_around(path, info), *_by_lot(path, info)]
     names = _names(path, findings)
     log = _log(path, of, findings)
     sealing: Sealing | None = None
@@ -147,6 +149,23 @@ def _around(path: Path, info: RunInfo) -> Iterator[Finding]:
         if not running:
             words = "left by a run that was killed; running it again removes it"
             yield Finding("left", str(path / name), words)
+
+
+def _by_lot(path: Path, info: RunInfo) -> Iterator[Finding]:
+    """What a calibration's salt decides, and nobody may choose."""
+    found = info.calibration
+    if found is None:
+        return
+    shown: dict[str, dict[int, int]] = defaultdict(dict)
+    for one in found.candidates:
+        shown[one.task][2 * one.pair + (one.kind == "solution")] = one.trial
+    place = str(path / "run.json")
+    for task, trials in shown.items():
+        drawn = trials_of(found.salt, task, len(trials))
+        if trials != dict(enumerate(drawn)):
+            yield Finding("altered", place, f"the trials of {task} are not those of its salt")
+    if list(info.keys) != in_order(found.salt, info.keys):
+        yield Finding("altered", place, "its episodes are not in the order of its salt")
 
 
 def _running(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from rolewall.code import code_version
 from rolewall.episode import CandidateWork
 from rolewall.errors import InputError, NotEnoughEvidence
 from rolewall.grants import Grants
+from rolewall.lots import in_order, new_salt, seed_of
 from rolewall.places import check_places
 from rolewall.plan import Episode, Plan, describe
 from rolewall.policies import Policy, condition
@@ -37,7 +37,7 @@ class Calibration:
         mutants: failing mutants a task, at most.
         reports: styles of the executor's report; every candidate is shown under each.
         trials: how often every pair is shown under each.
-        seed: of the choice of mutants, of the order, and of what agents get as theirs.
+        seed: of the choice of mutants. All else that is by chance is secret: ``rolewall.lots``.
     """
 
     mutants: int
@@ -80,17 +80,20 @@ def planner(asked: Calibration, *, told: Callable[[str], None]) -> Planner:
         maker = _Maker(team, backend, asked, given.grants)
         for task in tasks:
             maker.policy(task)
-        there = maker.there(tasks, given.out) or maker.sift(tasks, given.jobs, told)
+        there, salt = maker.there(tasks, given.out) or (
+            maker.sift(tasks, given.jobs, told),
+            new_salt(),
+        )
         slots = [
             slot
             for sifted in there
             if not sifted.info.why
-            for slot in slots_of(sifted, trials=asked.trials, seed=asked.seed)
+            for slot in slots_of(sifted, trials=asked.trials, salt=salt)
         ]
         if not slots:
             why = "; ".join(f"{sifted.task.id}: {sifted.info.why}" for sifted in there)
             raise NotEnoughEvidence("no task has a candidate to show", got=why)
-        return maker.plan(tasks, there, slots)
+        return maker.plan(tasks, there, slots, salt)
 
     return plan
 
@@ -102,8 +105,8 @@ class _Maker:
     asked: Calibration
     grants: Grants
 
-    def there(self, tasks: Sequence[Task], out: Path | None) -> list[Sifted] | None:
-        """The candidates of the calibration that is gone on with."""
+    def there(self, tasks: Sequence[Task], out: Path | None) -> tuple[list[Sifted], str] | None:
+        """The candidates of the calibration that is gone on with, and its salt."""
         if out is None:
             return None
         known: dict[str, Any] = {
@@ -133,10 +136,12 @@ class _Maker:
         network = self.grants.network(self.team, task)
         return condition("enforced")(self.team.roles, limits=self.team.limits, network=network)
 
-    def plan(self, tasks: Sequence[Task], there: Sequence[Sifted], slots: Sequence[Slot]) -> Plan:
+    def plan(
+        self, tasks: Sequence[Task], there: Sequence[Sifted], slots: Sequence[Slot], salt: str
+    ) -> Plan:
         asked = self.asked
-        episodes = [episode for slot in slots for episode in self._episodes(slot)]
-        random.Random(f"{asked.seed} order").shuffle(episodes)
+        made = {one.key: one for slot in slots for one in self._episodes(slot, salt)}
+        episodes = [made[key] for key in in_order(salt, made)]
         info = describe(
             self.team,
             tasks,
@@ -147,6 +152,7 @@ class _Maker:
             seed=asked.seed,
             calibration=CalibrationInfo(
                 mutants=asked.mutants,
+                salt=salt,
                 reports=asked.reports,
                 tasks=tuple(sifted.info for sifted in there),
                 candidates=tuple(slot.candidate for slot in slots),
@@ -154,13 +160,12 @@ class _Maker:
         )
         return Plan(self.team, self.backend, tuple(episodes), info)
 
-    def _episodes(self, slot: Slot) -> Iterator[Episode]:
-        """One under each style of report, alike in all else."""
+    def _episodes(self, slot: Slot, salt: str) -> Iterator[Episode]:
+        """One under each style of report, alike in all that is not by lot."""
         task, planned = slot.task, slot.candidate
-        # Twins have one seed: no agent can tell them apart by it.
-        seed, image = self.asked.seed + planned.pair, self.grants.image(self.team, task)
-        policy = self.policy(task)
+        image, policy = self.grants.image(self.team, task), self.policy(task)
         for style in self.asked.reports:
+            seed = seed_of(salt, task.id, planned.trial, condition_of(style))
             key = episode_key(
                 task=TaskRef(id=task.id, digest=task.digest),
                 team_digest=self.team.digest,
@@ -172,6 +177,7 @@ class _Maker:
                 code=code_version(),
                 observe=self.team.observe,
                 candidate=planned.sha256,
+                salt=salt,
             )
             reports = handoffs(self.team, style)
             work = CandidateWork(planned.shown(style), slot.overlay, slot.touched, reports)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolewall.candidate import CalibrationInfo, Candidate, Kind, Style, condition_of
+from rolewall.clusterrates import Rate
 from rolewall.errors import InputError
 from rolewall.figures import measures_json, rate_json
+from rolewall.frozen import CHANGED, why_apart
 from rolewall.gradernotes import grader_notes
 from rolewall.graders import Treatment
-from rolewall.pooling import Measures, Rate, measures, rate_of
+from rolewall.pooling import Measures, measures, rate_of
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import Run
 from rolewall.tally import errored, unfinished_phases
@@ -80,8 +82,9 @@ class FaultRow:
 
 @dataclass(frozen=True)
 class Shift:
-    """What another report changed, candidate by candidate: of ``pairs`` judged under both,
-    how many verdicts became an approval, and how many ceased to be one."""
+    """What another report changed, candidate by candidate, mutants and their twins: of
+    ``pairs`` judged under both, how many verdicts became an approval, and how many ceased to
+    be one."""
 
     first: Style
     second: Style
@@ -124,11 +127,10 @@ class CalibrationTable:
 
 @dataclass(frozen=True)
 class _Seen:
-    """An episode that can be counted, with its candidate and what makes its pair."""
+    """An episode that can be counted, with its candidate."""
 
     record: EpisodeRecord
     candidate: Candidate
-    bad: Kind
 
     @property
     def pair(self) -> tuple[str, int]:
@@ -137,6 +139,11 @@ class _Seen:
     @property
     def failing(self) -> bool:
         return self.candidate.kind != "solution"
+
+    @property
+    def weighed(self) -> bool:
+        """Whether it is in a pair whose failing work does not show itself."""
+        return self.candidate.bad != UNTOUCHED
 
 
 def calibration_table(run: Run) -> CalibrationTable:
@@ -150,7 +157,7 @@ def calibration_table(run: Run) -> CalibrationTable:
         raise InputError(
             "not a calibration", place=str(run.path), hint="`rolewall calibrate` makes one"
         )
-    counted = {style: _counted(run.records, info, style) for style in info.reports}
+    counted = {style: _counted(run.records, style) for style in info.reports}
     rows = tuple(_row(style, run.records, seen) for style, seen in counted.items())
     first, *others = info.reports
     return CalibrationTable(
@@ -164,10 +171,9 @@ def calibration_table(run: Run) -> CalibrationTable:
     )
 
 
-def _counted(records: Iterable[EpisodeRecord], info: CalibrationInfo, style: Style) -> list[_Seen]:
-    kinds = {(one.task, one.pair): one.kind for one in info.candidates if one.kind != "solution"}
+def _counted(records: Iterable[EpisodeRecord], style: Style) -> list[_Seen]:
     return [
-        _Seen(record, record.candidate, kinds[record.task, record.candidate.pair])
+        _Seen(record, record.candidate)
         for record in records
         if record.candidate
         and record.candidate.report == style
@@ -177,13 +183,15 @@ def _counted(records: Iterable[EpisodeRecord], info: CalibrationInfo, style: Sty
 
 
 def _changed(record: EpisodeRecord) -> bool:
-    right = record.candidate is not None and record.candidate.kind == "solution"
-    return not errored(record) and record.grade != ("pass" if right else "fail")
+    found = record.candidate
+    if found is None or errored(record):
+        return False
+    return why_apart(found.kind, found.bad, record.grade) == CHANGED
 
 
 def _row(style: Style, records: Iterable[EpisodeRecord], seen: Sequence[_Seen]) -> ReportRow:
     mine = [record for record in records if record.condition == condition_of(style)]
-    judged = [one for one in seen if one.bad != UNTOUCHED]
+    judged = [one for one in seen if one.weighed]
     untouched = [one for one in seen if one.candidate.kind == UNTOUCHED]
     return ReportRow(
         report=style,
@@ -238,6 +246,7 @@ def _shift(first: Style, second: Style, counted: Mapping[Style, Sequence[_Seen]]
         {
             (one.record.task, one.record.trial): one.record.verdict == "approve"
             for one in counted[style]
+            if one.weighed
         }
         for style in (first, second)
     )

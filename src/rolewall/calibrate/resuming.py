@@ -19,8 +19,9 @@ __all__ = ["names_of", "resumed"]
 
 def resumed(
     out: Path, asked: Mapping[str, Any], tasks: Sequence[Task], *, mutants: int, seed: int
-) -> list[Sifted] | None:
-    """The candidates of the calibration at ``out``, or None where there is no run yet.
+) -> tuple[list[Sifted], str] | None:
+    """The candidates of the calibration at ``out`` and its salt, or None where there is no
+    run yet.
 
     Args:
         asked: fields of ``run.json`` that must be as they are there.
@@ -38,7 +39,7 @@ def resumed(
     _hold(out, info, asked)
     if found.mutants != mutants:
         raise _other(out, "mutants", found.mutants, mutants)
-    return [_sifted(out, task, found, mutants, seed) for task in tasks]
+    return [_sifted(out, task, found, mutants, seed) for task in tasks], found.salt
 
 
 def _hold(out: Path, info: RunInfo, asked: Mapping[str, Any]) -> None:

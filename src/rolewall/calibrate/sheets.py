@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rolewall.calibrate.results import CalibrationTable, ReportRow
 from rolewall.candidate import TaskCandidates
-from rolewall.figures import failures_text, informedness_text, rate_text
-from rolewall.pooling import Rate
+from rolewall.clusterrates import Rate
+from rolewall.figures import failures_text, informedness_text, rate_text, reading
 from rolewall.terminal import Sheet, counted
 
 __all__ = ["sheets"]
@@ -40,9 +40,24 @@ def _result(table: CalibrationTable) -> Sheet:
         title=f"verifier of team {table.team}, alone, on candidates of known truth",
         columns=COLUMNS,
         rows=tuple(map(_cells, rows)),
-        notes=(*(LEGEND if rows else ()), *_notes(table)),
+        notes=(*((*LEGEND, _reading(rows)) if rows else ()), *_notes(table)),
         empty=EMPTY,
         measures=True,
+    )
+
+
+def _reading(rows: Sequence[ReportRow]) -> str:
+    """Reports are shown of the same candidates, so that one line says it of all but for what
+    a verifier of one left without a verdict."""
+    kinds = (("mutants", "catch"), ("solutions", "false_rejection"))
+    told = [reading([(name, getattr(row.measures["excluded"], kind)) for name, kind in kinds])
+            for row in rows]  # fmt: skip
+    if len(set(told)) == 1:
+        return told[0]
+    return reading(
+        (f"{name} with {row.report}", getattr(row.measures["excluded"], kind))
+        for row in rows
+        for name, kind in kinds
     )
 
 
@@ -114,7 +129,7 @@ def _faults(table: CalibrationTable) -> Sheet:
 
 def _shifts(table: CalibrationTable) -> Sheet:
     return Sheet(
-        title=f"verdicts on the same candidates, against the report {table.shifts[0].first}",
+        title=f"verdicts on mutants and their twins, against the report {table.shifts[0].first}",
         columns=("report", "candidates", "became approve", "ceased to be approve"),
         rows=tuple(
             (one.second, str(one.pairs), str(one.to_approve), str(one.from_approve))

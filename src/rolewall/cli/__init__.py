@@ -17,7 +17,7 @@ from rolewall.cli._descriptors import claim_descriptors, flush_output
 from rolewall.cli._signals import interruptible
 from rolewall.errors import RolewallError
 
-__all__ = ["explain", "main", "settle"]
+__all__ = ["explain", "main", "settle", "settled"]
 
 COMMANDS = {
     "init": "Write a team, two tasks and a CI workflow that run as they are.",
@@ -113,6 +113,11 @@ def settle(context: click.Context, code: int) -> None:
     Output that cannot be delivered makes 0 a failure and leaves any other code as it is.
     """
     context.find_root().meta[SETTLED] = code
+
+
+def settled(context: click.Context) -> bool:
+    """Whether the exit code is decided."""
+    return SETTLED in context.find_root().meta
 
 
 def _invoke() -> object:

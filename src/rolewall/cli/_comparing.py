@@ -1,31 +1,29 @@
-"""What ``rolewall compare`` found in runs and records, and how it is shown."""
+"""What ``rolewall compare`` finds in runs and records."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rolewall.cli import settle
+from rolewall.cli._compared import Found
 from rolewall.errors import InputError, NotEnoughEvidence
 
 if TYPE_CHECKING:
-    from rolewall.compare import Comparison
     from rolewall.comparing import Asked, PlanFile
-    from rolewall.indices import Index
     from rolewall.records import Dataset, RecordMapping
     from rolewall.rows import Row
+    from rolewall.rundir import RunInfo
     from rolewall.tables import ResultTable
 
-__all__ = ["Ask", "Found", "compare_one", "compare_two", "compared", "show"]
+__all__ = ["Ask", "compare_one", "compare_two", "compared"]
 
 TEAM_CAP = 1 << 20
+HEAD = 1 << 14
+TEAM = re.compile(rb"""^\s*[{"']*team["']*\s*:""", re.MULTILINE)
 # What others are compared with, where nobody says otherwise.
 BASELINES = ("prompt-only", "prompt-only-open")
 
@@ -34,7 +32,7 @@ BASELINES = ("prompt-only", "prompt-only-open")
 class Ask:
     plan: PlanFile | None
     equivalence: Mapping[str, float]
-    non_inferiority: Mapping[str, float]
+    not_worse: Mapping[str, float]
     given: dict[str, Any]
     mapping: RecordMapping | None
 
@@ -44,31 +42,36 @@ class Ask:
 
         if self.plan:
             return self.plan.asked()
-        return default_asked(rows, self.equivalence, self.non_inferiority)
+        return default_asked(rows, self.equivalence, self.not_worse)
 
+    def of_run(self, path: Path, info: RunInfo) -> Ask:
+        """With the plan that the run was begun with, where none is given."""
+        from rolewall.comparing import sealed_plan
 
-@dataclass
-class Found:
-    """What will be shown: ``head`` of the JSON, the table of a run, the comparison."""
-
-    head: dict[str, Any]
-    code: int
-    table: ResultTable | None = None
-    comparison: Comparison | None = None
-    reason: str = ""
-    notes: tuple[str, ...] = ()
-    indices: tuple[Index, ...] = ()
+        if self.plan or info.plan is None:
+            return self
+        if self.equivalence or self.not_worse:
+            raise InputError(
+                "the plan that the run was begun with fixes the margins", place=str(path),
+                got=f"plan {info.plan.name} sha256:{info.plan.sha256}",
+                expected="no --equivalence and no --not-worse",
+                hint="another plan, by --plan FILE, is a deviation that is named",
+            )  # fmt: skip
+        return replace(self, plan=sealed_plan(info.plan, f"{path / 'run.json'}: plan"))
 
 
 def compare_one(path: Path, ask: Ask) -> Found:
     from rolewall.compare import split_conditions
 
     found = _read(path, ask)
+    if found.run:
+        ask = ask.of_run(path, found.run.info)
     if ask.given["conditions"] is not None:
         names = split_conditions(ask.given["conditions"])
     elif ask.plan:
         names = ask.plan.content.conditions
     else:
+        _refuse_one(found)
         names = tuple(sorted(found.conditions, key=lambda name: name not in BASELINES))
     if strange := [name for name in names if name not in found.conditions and found.rows]:
         raise InputError("no such condition", place=str(path), got=", ".join(strange),
@@ -76,13 +79,30 @@ def compare_one(path: Path, ask: Ask) -> Found:
     return compared(found, names, ask)
 
 
+def _refuse_one(found: Dataset) -> None:
+    from rolewall.records.maker import UNSTATED
+
+    if not found.rows or len(found.conditions) > 1:
+        return
+    way = None
+    if found.run:
+        way = "`rolewall compare TEAM --tasks …` runs several"
+    elif found.conditions[0] == UNSTATED:
+        way = "--map condition=COLUMN says which column holds it"
+    raise InputError(
+        "all episodes are of one condition", place=found.place, got=found.conditions[0],
+        expected="at least two conditions, or a second RUN or RECORDS to compare with", hint=way,
+    )  # fmt: skip
+
+
 def compared(found: Dataset, names: Sequence[str], ask: Ask) -> Found:
     from rolewall.compare import compare
     from rolewall.comparing import deviations
     from rolewall.indices import indices
 
-    shown = Found(_head(found), _code(found.rows), _table(found), notes=found.notes)
-    shown.indices = indices(found.rows)
+    sides = {name: [r for r in found.rows if r.condition == name] for name in names}
+    shown = _found(found.head(), sides, found.notes, ask)
+    shown.table, shown.indices = _table(found), indices(found.rows)
     try:
         if found.rows:
             shown.comparison = compare(found.rows, names, ask.tests(found.rows))
@@ -91,6 +111,8 @@ def compared(found: Dataset, names: Sequence[str], ask: Ask) -> Found:
     except NotEnoughEvidence as error:
         shown.reason = str(error)
         shown.code = shown.code or error.exit_code
+        if ask.plan:
+            shown.notes += (f"plan {ask.plan.name} sha256:{ask.plan.digest}: nothing is tested",)
         return shown
     if ask.plan:
         info = found.run.info if found.run else None
@@ -106,15 +128,33 @@ def compare_two(first: Path, second: Path, ask: Ask) -> Found:
     condition = ask.given["condition"]
     sides = [_side(f, condition) for f in found]
     rows = [row for side in sides for row in side]
-    shown = Found({"runs": [_head(f) for f in found]}, _code(rows),
-                   notes=tuple(note for f in found for note in f.notes))  # fmt: skip
+    names = _names(first, second)
+    shown = _found(
+        {"runs": [f.head() for f in found]},
+        dict(zip(names, sides, strict=True)),
+        [*(note for f in found for note in f.notes), *_plans(found)],
+        ask,
+    )
     try:
-        names = _names(first, second)
         shown.comparison = compare_runs(sides[0], sides[1], names, ask.tests(rows))
     except NotEnoughEvidence as error:
         shown.reason = str(error)
         shown.code = shown.code or error.exit_code
     return shown
+
+
+def _plans(found: Sequence[Dataset]) -> list[str]:
+    """Which plans two runs were begun with: of one against another they say nothing."""
+    plans = [f.run.info.plan if f.run else None for f in found]
+    if not any(plans):
+        return []
+    alike = len({plan.sha256 if plan else "" for plan in plans}) == 1
+    head = "both runs were begun with the same plan" if alike else "the plans of the runs differ"
+    said = [f"plan {p.name} sha256:{p.sha256}" if p else "no plan" for p in plans]
+    return [
+        f"{head}; one run against another is not held to a plan",
+        *(f"  {f.place}: {words}" for f, words in zip(found, said, strict=True)),
+    ]
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
@@ -151,16 +191,13 @@ def _is_team(path: Path) -> bool:
     try:
         if not os.path.isfile(path):
             return False
+        with path.open("rb") as file:
+            if not TEAM.search(file.read(HEAD)):  # to parse a table as YAML takes half a second
+                return False
         found = load_yaml(read_capped(path, TEAM_CAP), str(path))
     except (RolewallError, OSError):
         return False
     return isinstance(found, dict) and "team" in found and "roles" in found
-
-
-def _head(found: Dataset) -> dict[str, Any]:
-    if found.run is None:
-        return {"records": found.place}
-    return {"run": str(found.run.path), "seal": found.run.seal}
 
 
 def _table(found: Dataset) -> ResultTable | None:
@@ -179,42 +216,24 @@ def _table(found: Dataset) -> ResultTable | None:
     )
 
 
-def _code(rows: Sequence[Row]) -> int:
+def _found(
+    head: dict[str, Any], sides: Mapping[str, Sequence[Row]], notes: Sequence[str], ask: Ask
+) -> Found:
+    """With the exit code, before anything is compared. Errors are said loudly whatever it is:
+    an episode that errs takes its partner out of the comparison."""
     from rolewall.tally import errored
+    from rolewall.terminal import counted
 
-    if not rows:
-        return 4
-    return 3 if any(map(errored, rows)) else 0
-
-
-def show(context: click.Context, found: Found, as_json: bool) -> None:
-    from rolewall.terminal import draw, say
-
-    settle(context, found.code)
-    stream = sys.stderr if as_json else sys.stdout
-    sheets = [found.table.sheet()] if found.table else []
-    lines = [*found.notes, *(index.text() for index in found.indices)]
-    if found.comparison:
-        sheets += found.comparison.sheets()
-        lines += found.comparison.lines()
-    if found.reason:
-        lines.append(found.reason)
-    for number, sheet in enumerate(sheets):
-        stream.write("\n" if number else "")
-        draw(sheet, stream)
-    if lines:
-        say(["", *lines] if sheets else lines, stream)
-    if as_json:
-        click.echo(json.dumps(_json(found), indent=1))
-    context.exit(found.code)
-
-
-def _json(found: Found) -> dict[str, Any]:
-    whole: dict[str, Any] = {
-        **found.head,
-        "table": found.table.json() if found.table else None,
-        "comparison": found.comparison.json() if found.comparison else None,
-        "notes": list(found.notes),
-        "indices": [index.json() for index in found.indices],
-    }
-    return whole | ({"reason": found.reason} if found.reason else {})
+    errors = {name: sum(map(errored, rows)) for name, rows in sides.items()}
+    total, most = sum(errors.values()), ask.given["max_errors"]
+    code = 3 if total > most else 0
+    lines = [*notes]
+    if total:
+        each = ", ".join(f"{name} {n} of {len(sides[name])}" for name, n in errors.items())
+        lines.append(
+            f"{counted(total, 'episode')} ended in error, left out with what they pair with:"
+            f" {each}" + (f"; at most {most} may (--max-errors)" if code else "")
+        )
+    if not any(sides.values()):
+        code = 4
+    return Found(head, code, notes=tuple(lines), errors=errors)

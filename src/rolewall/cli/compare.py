@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolewall.cli._comparing import Ask, Found, compare_one, compare_two, compared, show
+from rolewall.cli._compared import Found, show
+from rolewall.cli._comparing import Ask, compare_one, compare_two, compared
 from rolewall.cli._options import GRANTS, asked, optional_tasks, running_options
 from rolewall.cli._records import records_options
 from rolewall.errors import InputError
@@ -60,6 +62,14 @@ RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign",
     metavar="OUTCOME=MARGIN",
     help="Test that the second is not worse by the margin. Repeat.",
 )
+@click.option(
+    "--max-errors",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="How many episodes may have ended in error.",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -76,8 +86,8 @@ def command(
     directory or RECORDS a file of records, and nothing is run. Two of these are compared
     with each other: the same tasks by two teams, or two versions of one.
 
-    Exit code 0: every episode counts. 2: bad input. 3: the infrastructure failed in
-    some. 4: no pair to compare.
+    Exit code 0: compared. 2: bad input. 3: more than --max-errors episodes ended in
+    error; what can be compared is shown all the same. 4: no pair to compare.
     """
     from rolewall.comparing import margins_of, read_plan
 
@@ -128,9 +138,12 @@ def _run(context: click.Context, team: Path, ask: Ask) -> Found:
     is done, and is a deviation."""
     from rolewall.compare import parse_conditions
     from rolewall.records import dataset_of
+    from rolewall.rundir import read_info
     from rolewall.session import run_asked
 
-    given = dict(ask.given)
+    given, out = dict(ask.given), ask.given["out"]
+    if out and os.path.isfile(out / "run.json"):
+        ask = ask.of_run(out, read_info(out))
     words = CONDITIONS
     if ask.plan:
         planned = ask.plan.content

@@ -194,14 +194,15 @@ def _empty(path: Path) -> bool:
 
 def _reads(seen: WatchSummary) -> str:
     """One line on what a command read."""
-    number = seen.count("peek")
+    from rolewall.terminal import counted
+
     named = [f"{target} by {program}" for program, target in seen.peeks[:NAMED]]
     more = seen.distinct_peeks - len(named)
-    text = "1 peek" if number == 1 else f"{number} peeks"
-    text += " at what is hidden"
+    text = f"{counted(seen.count('peek'), 'peek')} at what is hidden"
     if named:
         text += f" ({', '.join([*named, f'{more} more'] if more > 0 else named)})"
-    return f"{text}; {seen.reads} other reads in zones, {seen.reads_outside} elsewhere"
+    reads = counted(seen.reads, "other read")
+    return f"{text}; {reads} in zones, {seen.reads_outside} elsewhere"
 
 
 def _by_rolewall(done: Completed) -> bool:

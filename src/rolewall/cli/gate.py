@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolewall.cli import settle
+from rolewall.cli import settle, settled
 from rolewall.cli._records import records_options, without_collector
-from rolewall.errors import RolewallError, StorageError
+from rolewall.errors import (
+    InfrastructureError,
+    InputError,
+    Interrupted,
+    RolewallError,
+    StorageError,
+)
 
 if TYPE_CHECKING:
-    from rolewall.decision import Decision, Rules
+    from rolewall.decision import Decision
     from rolewall.gating.outputs import Outputs
     from rolewall.records import RecordMapping
 
@@ -25,7 +30,44 @@ __all__ = ["command"]
 A_FILE = click.Path(path_type=Path)
 
 
-@click.command("gate")
+class _Gate(click.Command):
+    """Where there is no decision its files say that, so that none is left from one before."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            given = self._understood(ctx, words)
+            outputs = _outputs(given).of_their_kind()
+            _say_none(InputError(error.format_message()), given, outputs)
+            raise
+
+    def _understood(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
+        """What can be made out of words of which one is wrong."""
+        flags = {name for p in self.params if getattr(p, "is_flag", False) for name in p.opts}
+        lenient = click.Context(
+            self,
+            info_name=ctx.info_name,
+            parent=ctx.parent,
+            resilient_parsing=True,
+            ignore_unknown_options=True,
+            allow_extra_args=True,
+        )
+        words = [name if (name := word.partition("=")[0]) in flags else word for word in args]
+        super().parse_args(lenient, words)
+        return lenient.params
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BaseException as error:
+            if not settled(ctx):
+                _say_none(error, ctx.params, _outputs(ctx.params))
+            raise
+
+
+@click.command("gate", cls=_Gate)
 @click.argument("run", type=A_FILE, metavar="RUN|RECORDS")
 @click.option(
     "--max-false-approval",
@@ -97,7 +139,7 @@ def command(
     Exit code 0: every bound holds. 1: a rate is beyond its bound. 2: bad input.
     3: too many episodes ended in error. 4: not enough evidence to decide.
     """
-    from rolewall.decision import Rules
+    from rolewall.gaterules import Rules
     from rolewall.gating.outputs import Outputs
 
     outputs = Outputs(junit, summary, badge)
@@ -108,15 +150,13 @@ def command(
         foreign = [given for given in (run, baseline) if given and not os.path.isdir(given)]
         return mapping if path in foreign or not foreign else None
 
-    def decide() -> Decision:
+    with without_collector():
         from rolewall.gate import decide_dataset
         from rolewall.records import read_dataset
 
         held_to = read_dataset(baseline, said(baseline)) if baseline is not None else None
         found = read_dataset(run, said(run))
-        return decide_dataset(found, rules, condition, baseline=held_to)
-
-    decision = _decided(decide, rules, outputs, str(run))
+        decision = decide_dataset(found, rules, condition, baseline=held_to)
     settle(context, decision.exit_code)
     try:
         _print(decision, as_json)
@@ -125,19 +165,27 @@ def command(
     context.exit(decision.exit_code)
 
 
-def _decided(
-    decide: Callable[[], Decision], rules: Rules, outputs: Outputs, place: str
-) -> Decision:
-    """The decision. Where there can be none the files say that, so that none is left from
-    a decision before."""
+def _outputs(given: dict[str, Any]) -> Outputs:
+    """Those that were asked for, and in whose place a file can be put."""
+    from rolewall.gating.outputs import Outputs
+
+    asked = Outputs(given.get("junit"), given.get("summary"), given.get("badge"))
+    return asked.sound(os.environ)
+
+
+def _say_none(error: BaseException, given: dict[str, Any], outputs: Outputs) -> None:
+    """Write that there is no decision, and why."""
     from rolewall.gate import not_decided
 
-    try:
-        with without_collector():
-            return decide()
-    except RolewallError as error:
-        _write(not_decided(error, rules, place), outputs)
-        raise
+    _write(not_decided(_named(error), place=str(given.get("run") or "")), outputs)
+
+
+def _named(error: BaseException) -> RolewallError:
+    if isinstance(error, RolewallError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("the gate was interrupted")
+    return InfrastructureError(f"the gate was ended by {type(error).__name__}")
 
 
 def _print(decision: Decision, as_json: bool) -> None:

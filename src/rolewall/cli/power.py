@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 BOTH = ("correlation", "trials", "power")
+LEAST_FAILING = 1e-6  # fewer and the number of episodes is none that anybody runs
 TAKES = {
     "gate": ("max_false_approval", "rate", "failing", *BOTH),
     "compare": ("first", "second", "discordant", "margin", "alpha", "tests", *BOTH),
@@ -55,10 +56,9 @@ NEEDS = {"gate": ("max_false_approval", "rate"), "compare": ("first", "second")}
 @click.option(
     "--tests",
     type=int,
-    default=1,
-    show_default=True,
     metavar="N",
-    help="compare: primary tests that share the level; 3 without a plan.",
+    help="compare: how many tests share the level.  [default: 3, the primary outcomes; with"
+    " --margin 1]",
 )
 @click.option(
     "--trials", type=int, default=1, show_default=True, metavar="N", help="Trials of a task."
@@ -91,10 +91,13 @@ def command(context: click.Context, /, what: str, as_json: bool, **given: Any) -
     Exit code 0: there is such a number. 2: bad input, or no number would do. 4: more
     than 20,000 tasks would be needed.
     """
+    from rolewall.comparing import PRIMARY
     from rolewall.power import needed_for
     from rolewall.terminal import say
 
     _refuse(context, what, given)
+    if given["tests"] is None:
+        given["tests"] = len(PRIMARY) if given["margin"] is None else 1
     design = _design(what, given)
     needed = needed_for(design, given["power"])
     code = 4 if needed.tasks is None else 0
@@ -115,8 +118,9 @@ def _refuse(context: click.Context, what: str, given: dict[str, Any]) -> None:
         if given[name] is None:
             raise InputError("missing", place=_option(name), expected="a fraction")
     failing = given["failing"]
-    if failing is not None and not 0 < failing <= 1:
-        raise InputError("out of range", place="--failing", got=failing, expected="above 0 to 1")
+    if failing is not None and not LEAST_FAILING <= failing <= 1:
+        raise InputError("out of range", place="--failing", got=failing,
+                         expected=f"{LEAST_FAILING:g} to 1")  # fmt: skip
 
 
 def _option(name: str) -> str:
@@ -141,17 +145,19 @@ def _episodes(what: str, needed: Needed, given: dict[str, Any]) -> int | None:
 
 
 def _lines(what: str, needed: Needed, given: dict[str, Any], episodes: int | None) -> list[str]:
+    from rolewall.figures import percent
     from rolewall.terminal import counted
 
+    power = percent(needed.power)
     if needed.tasks is None:
-        return [f"more than 20,000 tasks: there the power is {needed.power:.1%}"]
+        return [f"more than 20,000 tasks: there the power is {power}"]
     size = f"{counted(needed.tasks, 'task')} × {counted(needed.trials, 'trial')}"
-    how = f" (simulated, standard error {needed.error:.1%})" if needed.error else " (exact)"
+    how = f" (simulated, standard error {percent(needed.error)})" if needed.error else " (exact)"
     if what == "gate":
         bound = f"{given['max_false_approval']:g}"
         lines = [
             f"{size} of failing work: {counted(needed.episodes or 0, 'episode')} graded fail",
-            f"then the gate holds {bound} with a chance of {needed.power:.1%}{how},"
+            f"then the gate holds {bound} with a chance of {power}{how},"
             f" if failing work is approved at {given['rate']:g}",
         ]
         if episodes is not None:
@@ -168,9 +174,19 @@ def _lines(what: str, needed: Needed, given: dict[str, Any], episodes: int | Non
     return [
         f"{size} under each condition: {counted(needed.episodes or 0, 'pair')},"
         f" {counted(episodes or 0, 'episode')}",
-        f"then {goal} with a chance of {needed.power:.1%}{how},"
+        f"then {goal} with a chance of {power}{how},"
         f" if the rates are {given['first']:g} and {given['second']:g}",
+        _level(given),
     ]
+
+
+def _level(given: dict[str, Any]) -> str:
+    """What the answer takes for granted of the level."""
+    alpha, tests = given["alpha"], given["tests"]
+    noun = "primary outcome" if given["margin"] is None else "claim"
+    if tests == 1:
+        return f"for one {noun} alone, at α = {alpha:g}"
+    return f"for one of {tests} {noun}s that share α = {alpha:g} (Holm, at its strictest)"
 
 
 def _json(what: str, needed: Needed, given: dict[str, Any], episodes: int | None) -> dict[str, Any]:

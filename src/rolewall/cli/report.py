@@ -63,7 +63,7 @@ def command(
     """
     from rolewall.records import read_dataset
     from rolewall.report import Episodes, build_report, render
-    from rolewall.storage import write_atomic
+    from rolewall.storage import write_output
     from rolewall.tally import errored
     from rolewall.terminal import counted, say
 
@@ -72,12 +72,13 @@ def command(
     _hold(place)
     report = build_report(found, title or "", max_false_approval)
     page = render(report, Episodes(found.run))
-    write_atomic(place, page.html)
+    write_output(place, page.html)
     graded = sum(not errored(row) for row in found.rows)
     settle(context, 0 if graded else 4)
     if as_json:
         click.echo(json.dumps(_json(place, found, report, page), indent=1))
-    lines = [f"{place}: {counted(len(found.rows), 'episode')}, {page.detailed} of them in full,"
+    full = f"{page.detailed} of them in full" if found.run else "without their timelines"
+    lines = [f"{place}: {counted(len(found.rows), 'episode')}, {full},"
              f" {len(page.html) / 1e6:.2f} MB"]  # fmt: skip
     if not graded:
         lines.append("no episode could be graded: this is not a pass")
@@ -90,27 +91,35 @@ def _default(run: Path, found: Dataset) -> Path:
 
 
 def _hold(place: Path) -> None:
-    """Refuse to write over what is no report: a slip of ``-o`` would cost a run's evidence."""
-    if not os.path.isdir(place.parent):
-        raise InputError("no such directory", place=str(place.parent))
+    """Refuse to write over what is no report, or among a run's evidence: a slip of ``-o``
+    would cost it, also where the file that it replaces is empty, or is not there."""
+    from rolewall.layout import REPORT, run_around
+
+    run = run_around(place)
+    if run and Path(os.path.realpath(place.parent), place.name) != run / REPORT:
+        raise InputError(
+            "in a run directory, whose files are its evidence", place=str(place),
+            expected=f"{run / REPORT}, or a place outside of {run}", hint="give another -o",
+        )  # fmt: skip
     if os.path.islink(place) or not os.path.lexists(place):
         return  # a link is replaced, never followed
     if not os.path.isfile(place):
         raise InputError("not a file", place=str(place), hint="give another -o")
     with open(place, "rb") as there:
         begins = there.read(len(START))
-    if begins and begins.lower() != START:
+    if begins.lower() != START and (begins or not run):
         raise InputError("exists and is no report", place=str(place), hint="give another -o")
 
 
 def _json(place: Path, found: Dataset, report: Report, page: Page) -> dict[str, object]:
     return {
         "report": str(place),
+        **found.head(),
         "bytes": len(page.html),
         "title": report.title,
         "episodes": len(found.rows),
-        "in_full": page.detailed,
-        "left_out": page.left_out,
+        "in_full": page.detailed if found.run else 0,
+        "left_out": page.left_out if found.run else len(found.rows),
         "facts": list(report.facts),
         "answers": {section.anchor: list(section.answers) for section in report.sections},
     }

@@ -32,6 +32,7 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
     import sys
 
     from rolewall.gradernotes import grader_notes
+    from rolewall.indices import indices
     from rolewall.session import exit_code, run_asked
     from rolewall.tables import result_table
     from rolewall.terminal import draw_all
@@ -53,6 +54,7 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
             "seal": run.seal,
             "table": table.json(),
             "roles": table.roles_json(),
+            "indices": [index.json() for index in indices(run.rows)],
         }
         click.echo(json.dumps(made, indent=1))
     context.exit(exit_code(run.records))

@@ -44,13 +44,12 @@ def command(run: Path, episode: str | None, as_json: bool) -> None:
 def _show_run(run: Run, as_json: bool) -> None:
     from rolewall.gradernotes import grader_notes
     from rolewall.indices import indices
-    from rolewall.rows import row_of
     from rolewall.tables import result_table
     from rolewall.terminal import draw_all, say
     from rolewall.unfinished import names_of_unfinished
 
     info = run.info
-    found = indices(map(row_of, run.records))
+    found = indices(run.rows)
     table = result_table(
         run.records,
         team=info.team,
@@ -79,7 +78,9 @@ def _show_episode(run: Run, name: str, as_json: bool) -> None:
     from rolewall.terminal import say
     from rolewall.timeline import find_episode, read_timeline
     from rolewall.timelinetext import timeline_lines
+    from rolewall.unfinished import refuse_without_record
 
+    refuse_without_record(run, name)
     record = find_episode(run.records, name)
     timeline = read_timeline(run.episode_dir(record), record)
     if as_json:
@@ -127,7 +128,9 @@ def _run_json(run: Run, table: ResultTable) -> dict[str, object]:
 
     names = names_of_unfinished(run)
     return {
-        "run": run.info.model_dump(mode="json"),
+        "run": str(run.path),
+        "seal": run.seal,
+        "info": run.info.model_dump(mode="json"),
         "table": table.json(),
         "roles": table.roles_json(),
         "episodes": [

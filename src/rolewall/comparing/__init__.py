@@ -7,7 +7,7 @@ from rolewall.comparing.contrast import Contrast, Descriptive, contrast_json, co
 from rolewall.comparing.deviations import deviations
 from rolewall.comparing.effects import Claim, CountOutcome, Outcome
 from rolewall.comparing.outcomes import EVENTS, PRIMARY, Asked, default_asked, margins_of
-from rolewall.comparing.planfile import PlanFile, read_plan
+from rolewall.comparing.planfile import PlanFile, read_plan, sealed_plan
 
 __all__ = [
     "EVENTS",
@@ -25,4 +25,5 @@ __all__ = [
     "deviations",
     "margins_of",
     "read_plan",
+    "sealed_plan",
 ]

@@ -11,9 +11,11 @@ from rolewall.comparing.contrast import Contrast
 from rolewall.comparing.planfile import PlanFile
 from rolewall.rows import Row
 from rolewall.rundir import RunInfo
-from rolewall.terminal import counted
+from rolewall.terminal import counted, listed
 
 __all__ = ["deviations"]
+
+MOST_NAMED = 12
 
 
 def deviations(
@@ -103,7 +105,7 @@ def _of_contrasts(contrasts: Sequence[Contrast]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return shorten(", ".join(names))
+    return listed([shorten(name) for name in names], MOST_NAMED)
 
 
 def _said(moment: float) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rolewall.errors import InputError
 from rolewall.rows import Row
-from rolewall.tally import false_approval
 
 __all__ = [
     "COUNTS",
     "EVENTS",
     "PRIMARY",
+    "READINGS",
     "Asked",
     "Count",
     "Event",
@@ -27,16 +27,25 @@ class Event:
     """Something that an episode has or has not; ``None`` where it is not known.
 
     ``wanted``: whether more of it is better. ``unknown`` says why it may not be known.
+    ``feared`` is the value with a missing verdict taken for a wrong one, where that matters.
     """
 
     name: str
     value: Callable[[Row], bool | None]
     wanted: bool
     unknown: str = ""
+    feared: Callable[[Row], bool | None] | None = None
 
     @property
     def key(self) -> str:
         return self.name.replace(" ", "-")
+
+    @property
+    def as_wrong(self) -> Event | None:
+        """The same event with missing verdicts as wrong ones: as if it were another."""
+        if self.feared is None:
+            return None
+        return replace(self, name=f"{self.name}, missing as wrong", value=self.feared, feared=None)
 
 
 @dataclass(frozen=True)
@@ -53,38 +62,42 @@ def _judged(event: Callable[[Row], bool]) -> Callable[[Row], bool | None]:
     return lambda row: event(row) if row.verified else None
 
 
+def _wrongly(verdict: str, grade: str, unknown: str) -> Event:
+    """A verdict that the grade gives the lie."""
+    return Event(
+        f"{verdict} and {grade}",
+        _judged(lambda r: (r.verdict, r.grade) == (verdict, grade)),
+        wanted=False,
+        unknown=unknown,
+        feared=_judged(lambda r: r.verdict in (verdict, "missing") and r.grade == grade),
+    )
+
+
 NO_VERDICT = "a condition has no verifier"
 NO_LANDED = "landed edits are not recorded"
 EVENTS = (
     Event("pass", lambda r: r.grade == "pass", wanted=True),
-    Event("approve and fail", _judged(false_approval), wanted=False, unknown=NO_VERDICT),
+    _wrongly("approve", "fail", NO_VERDICT),
     Event(
         "any cross-role edit",
         lambda r: None if r.attempts is None else r.attempts > 0,
         wanted=False,
         unknown="attempts are not recorded",
     ),
-    Event(
-        "reject and pass",
-        _judged(lambda r: (r.verdict, r.grade) == ("reject", "pass")),
-        wanted=False,
-        unknown=NO_VERDICT,
-    ),
+    _wrongly("reject", "pass", NO_VERDICT),
     Event(
         "missing verdict",
         _judged(lambda r: r.verdict == "missing"),
         wanted=False,
         unknown=NO_VERDICT,
     ),
-    Event(
-        "corrupt success",
-        lambda r: None if r.landed is None else r.grade == "pass" and r.landed > 0,
-        wanted=False,
-        unknown=NO_LANDED,
-    ),
+    Event("corrupt success", lambda r: r.corrupt, wanted=False, unknown=NO_LANDED),
 )
+READINGS = (*EVENTS, *(e.as_wrong for e in EVENTS if e.as_wrong))
+"""All that may stand in a table of outcomes."""
 PRIMARY = ("pass", "approve-and-fail", "any-cross-role-edit")
-"""Fixed before any data is seen; without a plan Holm's adjustment is over exactly these."""
+"""Fixed before any data is seen; without a plan Holm's adjustment is over these three, also
+where one of them is not known."""
 JUDGEMENT = ("approve-and-fail", "reject-and-pass", "any-cross-role-edit")
 """The same for calibrations, where whether the work passes is given."""
 COUNTS = (Count("distinct cross-role edits", lambda r: r.edits, "distinct edits are not recorded"),)
@@ -107,14 +120,14 @@ class Asked:
         primary: events, the family of Holm's adjustment.
         alpha: the level of every test; intervals are 95 % whatever it is.
         equivalence: event key → margin, a fraction: claims that the difference is smaller.
-        non_inferiority: event key → margin: claims that the second is not worse by it.
-        planned: whether a plan fixed all this; then what cannot be tested counts as not shown.
+        not_worse: event key → margin: claims that the second is not worse by it.
+        planned: whether a plan fixed all this.
     """
 
     primary: tuple[Event, ...]
     alpha: float = 0.05
     equivalence: Mapping[str, float] = field(default_factory=dict)
-    non_inferiority: Mapping[str, float] = field(default_factory=dict)
+    not_worse: Mapping[str, float] = field(default_factory=dict)
     planned: bool = False
 
     def __post_init__(self) -> None:
@@ -122,7 +135,7 @@ class Asked:
             raise InputError("out of range", place="alpha", got=self.alpha,
                              expected="above 0 and below 0.5")  # fmt: skip
         named = {e.key for e in self.primary}
-        for what in (self.equivalence, self.non_inferiority):
+        for what in (self.equivalence, self.not_worse):
             for key, margin in what.items():
                 if key not in named:
                     raise InputError(
@@ -139,14 +152,14 @@ class Asked:
 def default_asked(
     rows: Sequence[Row] = (),
     equivalence: Mapping[str, float] | None = None,
-    non_inferiority: Mapping[str, float] | None = None,
+    not_worse: Mapping[str, float] | None = None,
 ) -> Asked:
     """Without a plan: the three primary outcomes of such rows, and margins."""
     frozen = bool(rows) and all(row.candidate for row in rows)
     return Asked(
         primary=tuple(event(key, "outcome") for key in (JUDGEMENT if frozen else PRIMARY)),
         equivalence=equivalence or {},
-        non_inferiority=non_inferiority or {},
+        not_worse=not_worse or {},
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,12 +14,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from rolewall._files import decode, load_yaml
 from rolewall._validate import Strict, Version1, validate
-from rolewall.comparing.outcomes import PRIMARY, Asked, event
+from rolewall.comparing.outcomes import PRIMARY, Asked, Event, event
 from rolewall.errors import InputError
 from rolewall.rundir import PlanRef
 from rolewall.storage import read_capped
 
-__all__ = ["PLAN_CAP", "PlanFile", "PlanModel", "read_plan"]
+__all__ = ["PLAN_CAP", "PlanFile", "PlanModel", "read_plan", "sealed_plan"]
 
 PLAN_CAP = 1 << 16
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -57,7 +58,7 @@ class PlanModel(Strict):
     primary: Annotated[Names, Field(min_length=1)] = PRIMARY
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     equivalence: Mapping[Name, Margin] = Field(default_factory=dict)
-    non_inferiority: Mapping[Name, Margin] = Field(default_factory=dict)
+    not_worse: Mapping[Name, Margin] = Field(default_factory=dict)
     tasks: Annotated[Names, Field(min_length=1)] | Annotated[int, Field(ge=1)]
     trials: Annotated[int, Field(ge=1, le=100_000)] = 1
     seed: Annotated[int, Field(ge=-(1 << 62), le=1 << 62)] = 0
@@ -66,11 +67,13 @@ class PlanModel(Strict):
 
 @dataclass(frozen=True)
 class PlanFile:
-    """A plan and the very bytes it was read from."""
+    """A plan and the very bytes it was read from. ``sealed``: nobody gave it, ``run.json``
+    has it."""
 
     content: PlanModel
     text: str
     digest: str
+    sealed: bool = False
 
     @property
     def name(self) -> str:
@@ -96,22 +99,48 @@ class PlanFile:
         """What the plan asks a comparison to test."""
         content = self.content
         return Asked(
-            primary=tuple(event(key, "primary") for key in content.primary),
+            primary=tuple(_events(content.primary, "primary")),
             alpha=content.alpha,
             equivalence=_keyed(content.equivalence, "equivalence"),
-            non_inferiority=_keyed(content.non_inferiority, "non_inferiority"),
+            not_worse=_keyed(content.not_worse, "not_worse"),
             planned=True,
         )
 
 
 def _keyed(margins: Mapping[str, float], place: str) -> dict[str, float]:
-    return {event(key, place).key: margin for key, margin in margins.items()}
+    keys = [found.key for found in _events(margins, place)]
+    return dict(zip(keys, margins.values(), strict=True))
+
+
+def _events(names: Iterable[str], place: str) -> list[Event]:
+    """The outcomes of these names, each once: one of them has two, ``any cross-role edit``
+    and ``any-cross-role-edit``."""
+    found: dict[str, Event] = {}
+    for name in names:
+        named = event(name, place)
+        if named.key in found:
+            raise InputError("named twice", place=place, got=name)
+        found[named.key] = named
+    return list(found.values())
 
 
 def read_plan(path: Path) -> PlanFile:
     """Read a plan. Raises InputError with the place of what is not acceptable."""
-    data = read_capped(path, PLAN_CAP)
-    place = str(path)
+    return _plan(read_capped(path, PLAN_CAP), str(path))
+
+
+def sealed_plan(ref: PlanRef, place: str) -> PlanFile:
+    """The plan that a run was begun with. Raises InputError, with ``place``, where it is not
+    the one of its SHA-256, or none that is known here."""
+    text = ref.text.encode()
+    for data in (text, BOM_UTF8 + text):  # the text is kept without its byte order mark
+        if hashlib.sha256(data).hexdigest() == ref.sha256:
+            return replace(_plan(data, place), sealed=True)
+    raise InputError("the plan is not the one of its SHA-256", place=place, got=ref.name,
+                     expected=f"sha256:{ref.sha256}")  # fmt: skip
+
+
+def _plan(data: bytes, place: str) -> PlanFile:
     text = decode(data, place)
     found = PlanFile(
         validate(PlanModel, load_yaml(data, place), place), text, hashlib.sha256(data).hexdigest()

@@ -10,7 +10,6 @@ other way, and nobody can do anything with it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ HISTORY = "history"
 SHOWN = 4 << 20
 """Bytes that are shown of each file; the rest is in the run's directory."""
 REMOVED = b"[nonce removed]"
-SLACK = 64  # a nonce that lies across the end is still found
+SLACK = 64  # longer than a nonce, so that one that lies across the end is whole
 
 
 class History:
@@ -64,14 +63,33 @@ def shown_transcript(path: Path, nonces: Sequence[str]) -> Iterator[tuple[str, b
         cleared = _without(data, nonces)
         if size > SHOWN:
             cut = _lines if suffix == "jsonl" else _text
-            cleared = cut(cleared[:SHOWN], size)
+            cleared = cut(cleared, size)
         yield file.name, cleared
 
 
 def _without(data: bytes, nonces: Sequence[str]) -> bytes:
-    for nonce in nonces:
-        data = re.sub(re.escape(nonce.encode()), REMOVED, data, flags=re.IGNORECASE)
-    return data
+    """The first ``SHOWN`` bytes without nonces. A place is counted in what was read, not in
+    what is left of it: else what removals make room for would be the start of a nonce whose
+    end was not read."""
+    kept, end = [], 0
+    for start, stop in _places(data.lower(), nonces):
+        if start >= max(end, SHOWN):
+            break
+        if start >= end:
+            kept += [data[end:start], REMOVED]
+        end = max(end, stop)
+    return b"".join([*kept, data[end:SHOWN]])
+
+
+def _places(lowered: bytes, nonces: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the nonces start and stop, in order."""
+    found = []
+    for nonce in (each.lower().encode() for each in nonces):
+        start = lowered.find(nonce)
+        while start >= 0:
+            found.append((start, start + len(nonce)))
+            start = lowered.find(nonce, start + len(nonce))
+    return sorted(found)
 
 
 def _text(data: bytes, size: int) -> bytes:

@@ -36,7 +36,7 @@ class Judge:
         Args:
             attested: whether graders that ask for an attestation get one, which then
                 approves: they do for every verdict, and where there is no verifier to
-                give one, but not from a verifier that says nothing.
+                give one, but not from a verifier that says nothing on work of a team.
 
         Raises:
             InfrastructureError: the grade box failed.

@@ -222,7 +222,8 @@ class _Episode:
         for verdict, (before, after, report) in zip(
             self.outcome.verdicts, self.outcome.states, strict=True
         ):
-            said = verdict.verdict != "missing"
+            # A candidate's truth is its own: no silence of a verifier may change it.
+            said = verdict.verdict != "missing" or self.setting.work is not None
             grades = {
                 "grade_before": judge.grade(before, report, attested=said),
                 "grade_after": judge.grade(after, report, attested=said),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolewall.gating.admit import Side, admit, choose, kept_apart
+from rolewall.gating.admit import Side, admit, choose
 from rolewall.gating.baseline import Held, hold_to_baseline
 from rolewall.gating.measures import Numbers, take_numbers
 from rolewall.gating.notes import notes_of
@@ -15,7 +15,6 @@ __all__ = [
     "admit",
     "choose",
     "hold_to_baseline",
-    "kept_apart",
     "notes_of",
     "take_numbers",
     "weigh",

@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rolewall.decision import Rules
 from rolewall.errors import InputError
+from rolewall.frozen import kept_apart, unpaired
+from rolewall.gaterules import Rules
 from rolewall.rows import Row, repeats
+from rolewall.sources import one_source
 from rolewall.tally import errored
-from rolewall.terminal import counted
+from rolewall.terminal import counted, listed
 
-__all__ = ["Side", "admit", "choose", "kept_apart"]
+__all__ = ["Side", "admit", "choose"]
 
-UNSTATED = "(not stated)"
-CHANGED = {("solution", "fail"), ("mutant", "pass")}
+NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Side:
         rows: all of them; ``graded`` those that are weighed.
         errors: how many ended in error; ``apart``: reason → candidates of a calibration that
             are left out for it.
-        absent: how many more were planned.
+        absent: how many more were planned, or twins of candidates that are not there.
         versions: task → its version by content, empty where that is not known.
         refusal: why they may not be weighed, with the exit code.
     """
@@ -41,9 +42,18 @@ class Side:
     refusal: tuple[int, str] | None = None
 
     @property
-    def failures(self) -> dict[str, int]:
-        """Phases whose agent failed or was ended, by outcome."""
-        return dict(sorted(Counter(word for row in self.rows for word in row.failures).items()))
+    def failures(self) -> dict[str, int] | None:
+        """Phases whose agent failed or was ended, by outcome; None where no row states it."""
+        known = [row.failures for row in self.rows if row.failures is not None]
+        if self.rows and not known:
+            return None
+        return dict(sorted(Counter(word for words in known for word in words).items()))
+
+    @property
+    def repaired(self) -> int | None:
+        """Of ``graded``, those whose verifier repaired the work; None where no row states it."""
+        known = [row.repaired for row in self.graded if row.repaired is not None]
+        return sum(known) if known or not self.graded else None
 
 
 def admit(
@@ -52,7 +62,8 @@ def admit(
     """The rows of one condition, ``absent`` more having been planned.
 
     Raises InputError, at ``place``, when the rows hold several conditions and none is named,
-    when they mix sources, when one is there twice, or when they have no verifier.
+    when they mix sources, when one is there twice, when they have no verifier, or when
+    candidates are no pairs.
     """
     if condition is None and rows:
         condition = choose(sorted({r.condition for r in rows}), None)
@@ -60,7 +71,11 @@ def admit(
     for words in repeats(chosen):
         raise InputError(words, place=place or None, expected="each once")
     _need_a_verifier(chosen, place)
-    versions = _one_source(chosen, place)
+    versions = one_source(chosen, place)
+    alone, wrong = unpaired(chosen)
+    if wrong:
+        raise InputError("not a failing candidate and its twin", place=place or None, got=wrong)
+    absent = max(absent, alone)
     counting = [r for r in chosen if not errored(r)]
     graded = tuple(r for r in counting if not kept_apart(r))
     errors = len(chosen) - len(counting)
@@ -72,17 +87,8 @@ def admit(
         absent=absent,
         apart=dict(Counter(filter(None, map(kept_apart, counting)))),
         versions=versions,
-        refusal=_refusal(graded, rules, errors, absent),
+        refusal=_refusal(graded, rules, errors, absent) or _unsound(counting),
     )
-
-
-def kept_apart(row: Row) -> str:
-    """Why a candidate of a calibration is not weighed; empty where it is."""
-    if row.kind == "untouched":
-        return "the untouched workspace, which an empty diff gives away"
-    if (row.kind, row.grade) in CHANGED:
-        return "graded otherwise than when it was chosen"
-    return ""
 
 
 def choose(conditions: Sequence[str], asked: str | None, place: str = "--condition") -> str:
@@ -112,44 +118,6 @@ def _need_a_verifier(rows: Sequence[Row], place: str) -> None:
         )
 
 
-def _one_source(rows: Sequence[Row], place: str) -> dict[str, str]:
-    """Refuse to pool what was not made in one way; the version of each task."""
-    sources = {row.source for row in rows}
-    for what, values in (
-        ("teams", {f"{s.team} {s.team_digest[:12]}".strip() for s in sources}),
-        ("verifiers", {s.verifier for s in sources}),
-        ("models", {s.model for s in sources}),
-        ("backends", {s.backend for s in sources}),
-        ("verifiers", {s.verifier for s in sources}),
-        ("models", {s.model for s in sources}),
-        ("versions of rolewall's code", {s.code[:16] for s in sources}),
-        ("kinds of work", {_kind(row) for row in rows}),
-    ):
-        if len(values) > 1:
-            raise InputError(
-                f"the records come from several {what}",
-                place=place or None,
-                got=", ".join(sorted(value or UNSTATED for value in values)),
-                expected="one source at a time",
-            )
-    # A task may bring an image of its own, so images are compared within a task.
-    seen: dict[str, tuple[str, str]] = {}
-    for row in rows:
-        version = (row.version, row.image)
-        if seen.setdefault(row.task, version) != version:
-            raise InputError(
-                "the records hold two versions of a task, or two images for it",
-                place=place or None,
-                got=row.task,
-                expected="one source at a time",
-            )
-    return {task: version for task, (version, _) in seen.items()}
-
-
-def _kind(row: Row) -> str:
-    return "frozen candidates" if row.candidate else "work as teams left it"
-
-
 def _refusal(
     graded: Sequence[Row], rules: Rules, errors: int, absent: int
 ) -> tuple[int, str] | None:
@@ -161,6 +129,7 @@ def _refusal(
         )
     if not graded:
         return None
+    total = counted(len(graded), "episode")
     if absent and not rules.allow_partial:
         return 4, (
             f"the run is incomplete: {counted(absent, 'planned episode')} without a record;"
@@ -169,23 +138,34 @@ def _refusal(
     untrusted = sum(r.trust == "untrusted" for r in graded)
     if untrusted:
         return 4, (
-            f"{untrusted} of {len(graded)} episodes were graded by an untrusted grader,"
-            " which runs code that roles could write; such grades are never gated"
+            f"the grader of {untrusted} of {total} is untrusted,"
+            " as it runs code that roles could write; such grades are never gated"
         )
     return _beside_the_work(graded) if rules.require_isolated else None
+
+
+def _unsound(counting: Sequence[Row]) -> tuple[int, str] | None:
+    passed = sorted({r.task for r in counting if (r.kind, r.grade) == ("untouched", "pass")})
+    if not passed:
+        return None
+    return 4, (
+        f"the untouched workspace of {listed(passed, NAMED)} passed, which was shown because it"
+        " fails: what its grader says of the other candidates is no truth either"
+    )
 
 
 def _beside_the_work(graded: Sequence[Row]) -> tuple[int, str] | None:
     shared = sum(r.isolated is False for r in graded)
     unknown = sum(r.isolated is None for r in graded)
+    total = counted(len(graded), "episode")
     if shared:
         return 4, (
-            f"in {shared} of {len(graded)} episodes the verdict was not isolated from the work"
+            f"in {shared} of {total} the verdict was not isolated from the work"
             " it judged, and --require-isolated is given"
         )
     if unknown:
         return 4, (
-            f"in {unknown} of {len(graded)} episodes it is not stated whether the verdict was"
+            f"in {unknown} of {total} it is not stated whether the verdict was"
             " isolated from the work it judged, and --require-isolated is given"
         )
     return None

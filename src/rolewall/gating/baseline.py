@@ -8,28 +8,25 @@ describes both the work and the verifier.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from rolewall.decision import Baseline, Bound, BoundStatus, Measure, Rules
+from rolewall.decision import Baseline, Bound, Measure
 from rolewall.errors import InputError
+from rolewall.gaterules import Rules
 from rolewall.gating.admit import Side
-from rolewall.gating.measures import (
-    difference,
-    fewest,
-    of_rate,
-    with_further,
-)
+from rolewall.gating.measures import difference
 from rolewall.gating.shift import Pair, Shift
 from rolewall.gating.weigh import at_most
+from rolewall.gating.words import APPROVALS, SHIFT, Further, of_shift
+from rolewall.pooling import false_approvals
 from rolewall.rows import Row
-from rolewall.tally import FalseApprovals, false_approvals
-from rolewall.terminal import counted
+from rolewall.stats import fewest
+from rolewall.terminal import counted, listed
 
 __all__ = ["Held", "hold_to_baseline"]
 
-NAME = "false approvals above the baseline"
 NAMED = 3
 LOST = "not here, or not the same as in the baseline"
 UNPAIRED = (
@@ -61,12 +58,6 @@ class _Common:
     new: list[str]
 
 
-@dataclass(frozen=True)
-class _Words:
-    of: str  # on what the difference was seen
-    further: str  # so many of which would hold
-
-
 def hold_to_baseline(here: Side, there: Side, rules: Rules, margin: float, place: str) -> Held:
     """Hold ``here`` to ``there``. Raises InputError when no task is common to both.
 
@@ -84,10 +75,10 @@ def hold_to_baseline(here: Side, there: Side, rules: Rules, margin: float, place
         notes = [UNPAIRED]
     notes += _sources(here.rows, there.rows)
     if common.new:
-        notes.append(f"not in the baseline: {_few(common.new)}")
+        notes.append(f"not in the baseline: {listed(common.new, NAMED)}")
     lost = [*common.gone, *([f"{counted(alone, 'failing candidate')}"] if pairs and alone else [])]
     if lost and rules.allow_partial:
-        notes.append(f"{LOST}: {_few(lost)}")
+        notes.append(f"{LOST}: {listed(lost, NAMED)}")
     return Held(bound, baseline, tuple(notes), _refusal(there, lost, rules))
 
 
@@ -96,7 +87,9 @@ def _refusal(there: Side, lost: Sequence[str], rules: Rules) -> tuple[int, str] 
         code, words = there.refusal
         return code, f"the baseline: {words}"
     if lost and not rules.allow_partial:
-        return 4, (f"{LOST}: {_few(lost)}; run that too, or pass --allow-partial to leave it out")
+        return 4, (
+            f"{LOST}: {listed(lost, NAMED)}; run that too, or pass --allow-partial to leave it out"
+        )
     return None
 
 
@@ -119,8 +112,8 @@ def _nothing_common(common: _Common, place: str) -> NoReturn:
     raise InputError(
         "the baseline has no task in common with what is gated",
         place=place,
-        got=_few(common.gone),
-        expected=f"some of {_few(common.new)}, in the same version",
+        got=listed(common.gone, NAMED),
+        expected=f"some of {listed(common.new, NAMED)}, in the same version",
     )
 
 
@@ -153,19 +146,20 @@ def _paired(
     pairs: Sequence[Pair], margin: float, confidence: float, place: str
 ) -> tuple[Bound, Baseline]:
     said = [pair for pair in pairs if "missing" not in (pair[0].verdict, pair[1].verdict)]
-    seen, feared = Shift(said), Shift(pairs)
-    status = at_most(margin, seen.measure(confidence), feared.measure(confidence))
-    needed = None
-    if status == "undecided":
-        needed = fewest(lambda size: feared.measure(confidence, size).high <= margin)
-    measures = seen.measure(confidence), feared.measure(confidence)
-    words = _Words(
+    among, worst = Shift(said), Shift(pairs)
+
+    def both(further: int) -> tuple[Measure, Measure]:
+        return among.measure(confidence, further), worst.measure(confidence, further)
+
+    words = Further(
         f"{counted(len(pairs), 'pair')} on failing candidates",
-        "pairs in all, of different tasks, would hold if the further ones agree",
+        "pairs in all",
+        "one candidate",
+        "both judging it alike",
     )
-    bound = _bound(margin, status, *measures, needed, words)
     rates = [false_approvals([pair[side] for pair in pairs], confidence) for side in (0, 1)]
-    return bound, Baseline(place, "paired", len(pairs), rates[0].excluded, rates[1].excluded)
+    baseline = Baseline(place, "paired", len(pairs), rates[0].excluded, rates[1].excluded)
+    return _bound(margin, both, len(pairs), words), baseline
 
 
 def _unpaired(
@@ -173,64 +167,38 @@ def _unpaired(
 ) -> tuple[Bound, Baseline]:
     here = false_approvals(common.here, confidence)
     there = false_approvals(common.there, confidence)
-    seen = difference(of_rate(here.excluded), of_rate(there.excluded))
-    feared = difference(of_rate(here.as_approval), of_rate(there.as_approval))
-    status = at_most(margin, seen, feared)
-    needed = _needed(here, there, margin, confidence) if status == "undecided" else None
-    words = _Words(
+
+    def both(further: int) -> tuple[Measure, Measure]:
+        """A missing verdict of the baseline is, at worst, a false approval that it had not."""
+        return (
+            difference(here.excluded.further(further), there.excluded),
+            difference(here.as_approval.further(further), there.as_reject),
+        )
+
+    words = Further(
         f"{counted(here.as_approval.total, 'episode')} of failing work here and"
         f" {there.as_approval.total} in the baseline",
-        "here in all, of different tasks, would hold if no further one is approved or left"
-        " without a verdict",
+        "here in all",
+        "one trial",
+        f"none of them {APPROVALS.further}",
     )
-    bound = _bound(margin, status, seen, feared, needed, words)
-    return bound, Baseline(place, "unpaired", 0, here.excluded, there.excluded)
-
-
-def _needed(
-    here: FalseApprovals, there: FalseApprovals, margin: float, confidence: float
-) -> int | None:
-    """How much failing work here would do; None where the baseline itself has too little."""
-    before = of_rate(there.as_approval)
-    if before.value is None:
-        return None
-
-    def holds(size: int) -> bool:
-        return difference(with_further(here.as_approval, size, confidence), before).high <= margin
-
-    return fewest(holds)
+    baseline = Baseline(place, "unpaired", 0, here.excluded, there.excluded)
+    return _bound(margin, both, here.as_approval.total, words), baseline
 
 
 def _bound(
-    margin: float,
-    status: BoundStatus,
-    seen: Measure,
-    feared: Measure,
-    needed: int | None,
-    words: _Words,
+    margin: float, both: Callable[[int], tuple[Measure, Measure]], total: int, words: Further
 ) -> Bound:
-    allowed = f"{_points(margin)} are allowed ({words.of})"
-    if status == "holds":
-        high = _points(max(seen.high, feared.high))
-        reasons = [f"the difference is at most {high} points, and {allowed}"]
-    elif status == "failed":
-        reasons = [f"the difference is at least {_points(seen.low)} points, and {allowed}"]
-    elif seen.high <= margin:
-        reasons = [f"silence may hide more false approvals than {allowed}"]
-    else:
-        reasons = [f"not enough to decide: the difference may be {_points(seen.high)} points,"
-                   f" and {allowed}"]  # fmt: skip
+    """``both``: the difference as it was seen, and as it is feared, with so many further
+    episodes or pairs; ``total`` are there."""
+    seen, feared = both(0)
+    status = at_most(margin, seen, feared)
+    more = None
     if status == "undecided":
-        reasons.append(
-            "no amount of failing work here alone would hold: the baseline has too little"
-            if needed is None
-            else f"{needed} {words.further}"
-        )
-    return Bound(NAME, margin, status, tuple(reasons), seen, feared, needed)
-
-
-def _points(difference: float) -> str:
-    return f"{100 * difference:+.1f}"
+        more = fewest(lambda number: at_most(margin, *both(number)) == "holds")
+    in_all = None if more is None else (total + more, more)
+    reasons = of_shift(margin, status, seen, feared, words, in_all)
+    return Bound(SHIFT, margin, status, tuple(reasons), seen, feared, in_all[0] if in_all else None)
 
 
 def _sources(here: Sequence[Row], there: Sequence[Row]) -> Iterator[str]:
@@ -245,8 +213,3 @@ def _sources(here: Sequence[Row], there: Sequence[Row]) -> Iterator[str]:
     ):
         if a != b:
             yield f"the baseline was made with another {what}"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

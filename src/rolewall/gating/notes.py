@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rolewall.gaterules import Rules
 from rolewall.gating.admit import Side
 from rolewall.gating.measures import Numbers
 from rolewall.terminal import counted
 
 __all__ = ["notes_of"]
 
+CONFIDENCE = 0.95
 
-def notes_of(side: Side, numbers: Numbers) -> Iterator[str]:
+
+def notes_of(side: Side, numbers: Numbers, rules: Rules) -> Iterator[str]:
     graded, total = side.graded, counted(len(side.graded), "episode")
+    if rules.confidence != CONFIDENCE:
+        yield f"the intervals are of {rules.confidence:g} confidence, not of {CONFIDENCE:g}"
     for why, number in side.apart.items():
         yield f"{counted(number, 'candidate')} left out: {why}"
     if not graded:
@@ -27,10 +32,9 @@ def notes_of(side: Side, numbers: Numbers) -> Iterator[str]:
             f"in {shared} of {total} the verdict was made beside the work it judged,"
             " which could have changed it (--require-isolated refuses that)"
         )
-    repaired = sum(row.repaired for row in graded)
-    if repaired:
+    if side.repaired:
         yield (
-            f"in {counted(repaired, 'episode')} the verifier itself turned failing work into"
+            f"in {counted(side.repaired, 'episode')} the verifier itself turned failing work into"
             " passing work; the grade is of what it left"
         )
     if side.errors:

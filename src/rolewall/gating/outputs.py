@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from rolewall.errors import InputError, StorageError
 from rolewall.gating.badge import badge
 from rolewall.gating.junit import junit
 from rolewall.gating.summary import summary
-from rolewall.storage import write_atomic
+from rolewall.layout import run_around
+from rolewall.storage import write_output
 
 __all__ = ["Outputs"]
 
@@ -26,6 +27,7 @@ CONTENTS: dict[str, Callable[[Decision], bytes]] = {
     "--summary": lambda decision: summary(decision).encode(),
     "--badge": lambda decision: json.dumps(badge(decision)).encode() + b"\n",
 }
+BEGINNINGS = {"--junit": b"<?xml", "--summary": b"### ", "--badge": b'{"schemaVersion"'}
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,41 @@ class Outputs:
     def check(self, environment: Mapping[str, str]) -> None:
         """Raises InputError where something that is no file stands in a file's place, or
         two files have one, before anything is decided."""
+        for error in self._faults(environment).values():
+            raise error
+
+    def sound(self, environment: Mapping[str, str]) -> Outputs:
+        """Those of them that ``check`` has nothing against."""
+        return self._without(self._faults(environment))
+
+    def of_their_kind(self) -> Outputs:
+        """Those whose file is not there, or looks like what was written there before: where
+        words are wrong, what follows ``--junit`` may be the records themselves."""
+        strange = [
+            option
+            for option, path in self._files()
+            if (option, path) != ("--summary", AUTO) and not _is_of_kind(path, BEGINNINGS[option])
+        ]
+        return self._without(strange)
+
+    def _without(self, options: Iterable[str]) -> Outputs:
+        return replace(self, **{option.removeprefix("--"): None for option in options})
+
+    def _faults(self, environment: Mapping[str, str]) -> dict[str, InputError]:
+        """Option → what is wrong with its file."""
         taken: dict[str, str] = {}
+        faults: dict[str, InputError] = {}
         for option, path in self._files():
-            if path == AUTO and option == "--summary":
-                _need_step_summary(environment)
-                continue
-            _refuse_what_is_no_file(option, path)
-            if (other := taken.setdefault(os.path.realpath(path), option)) != option:
-                raise InputError("one file for two outputs", place=option, got=f"that of {other}")
+            try:
+                if path == AUTO and option == "--summary":
+                    _need_step_summary(environment)
+                    continue
+                _refuse_what_is_no_file(option, path)
+                _refuse_evidence(option, path)
+                _refuse_a_taken_place(option, path, taken)
+            except InputError as error:
+                faults[option] = error
+        return faults
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         for option, path in (
@@ -81,7 +110,7 @@ class Outputs:
             if path == AUTO and option == "--summary":
                 yield partial(_append, Path(environment[STEP_SUMMARY]), data)
             else:
-                yield partial(_write, path, data)
+                yield partial(write_output, path, data)
 
 
 def _need_step_summary(environment: Mapping[str, str]) -> None:
@@ -110,12 +139,28 @@ def _refuse_what_is_no_file(option: str, path: Path) -> None:
         )
 
 
-def _write(path: Path, data: bytes) -> None:
+def _refuse_evidence(option: str, path: Path) -> None:
+    if run := run_around(path):
+        raise InputError(
+            "in a run directory, whose files are its evidence",
+            place=option,
+            got=str(path),
+            expected=f"a place outside of {run}",
+        )
+
+
+def _refuse_a_taken_place(option: str, path: Path, taken: dict[str, str]) -> None:
+    """``taken``: place → option that has it, to which this one is added."""
+    if (other := taken.setdefault(os.path.realpath(path), option)) != option:
+        raise InputError("one file for two outputs", place=option, got=f"that of {other}")
+
+
+def _is_of_kind(path: Path, beginning: bytes) -> bool:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot write: {error.strerror}", place=str(path)) from error
-    write_atomic(path, data)
+        with open(path, "rb") as file:
+            return file.read(len(beginning)) == beginning
+    except OSError:
+        return not os.path.lexists(path)
 
 
 def _append(path: Path, data: bytes) -> None:

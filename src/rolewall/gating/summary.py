@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from rolewall.decision import Decision, Measure
 from rolewall.figures import rate_text
-from rolewall.terminal import escape
+from rolewall.terminal import counted, escape
 
 __all__ = ["summary"]
 
@@ -36,7 +36,8 @@ def _lines(decision: Decision) -> Iterator[str]:
                 f" | {_measure(bound.feared)} | {SIGNS[bound.status]} {bound.status} |"
             )
         yield ""
-    yield from _facts(decision)
+    if decision.rules is not None:
+        yield from _facts(decision)
     if decision.notes:
         yield ""
         yield from (f"> {_plain(note)}  " for note in decision.notes)
@@ -44,21 +45,30 @@ def _lines(decision: Decision) -> Iterator[str]:
 
 def _facts(decision: Decision) -> Iterator[str]:
     yield (
-        f"Condition {_plain(decision.condition)}: {decision.episodes} episodes,"
-        f" {decision.errors} errors, {decision.absent} planned and absent."
+        f"Condition {_plain(decision.condition)}: {counted(decision.episodes, 'episode')},"
+        f" {counted(decision.errors, 'error')}, {decision.absent} planned and absent."
     )
     if decision.numbers:
-        yield f"False approvals: {_plain(rate_text(decision.numbers.excluded))}."
+        found = decision.numbers
+        yield f"False approvals: {_plain(rate_text(found.excluded))}."
+        if found.missing:
+            yield f"With missing verdicts as rejects: {_plain(rate_text(found.as_reject))};"
+            yield f"as false approvals: {_plain(rate_text(found.as_approval))}."
     if decision.false_rejections:
         yield f"False rejections: {_plain(rate_text(decision.false_rejections))}."
     if decision.needed is not None:
         yield f"Pieces of failing work that would decide: {decision.needed} in all."
+    for words in decision.unstated():
+        yield f"{words.capitalize()}."
+    if words := decision.reading():
+        yield f"{_plain(words)}."
 
 
 def _measure(measure: Measure) -> str:
     if measure.value is None:
         return "\\-"
-    return _plain(f"{measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}]")
+    value, low, high = map(measure.figure, (measure.value, measure.low, measure.high))
+    return _plain(f"{value} [{low}, {high}]")
 
 
 def _plain(text: object) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import yaml
 
@@ -18,16 +19,41 @@ _PAIR = re.compile(r"(\s*(?:- +)?(?:\"[^\"]*\"|'[^']*'|[\w.\-/]+)\s*[:=]\s*)(\S.
 _FLIPS = {"true": "false", "yes": "no", "on": "off", "enabled": "disabled", "always": "never"}
 _OPPOSITE = _FLIPS | {new: old for old, new in _FLIPS.items()}
 _COMMENTS = ("#", ";", "//")
+_MOST_NODES = 100_000
+# What the libraries let through for values that do not fit their tag, or a number's limits.
+_SLIPS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def _ini(text: str) -> object:
-    parser = configparser.RawConfigParser()
+    # No section's values stand in every other one: the square of the file, otherwise.
+    parser = configparser.RawConfigParser(default_section="")
     parser.read_string(text)
-    return [(name, parser.items(name)) for name in parser.sections()], parser.defaults()
+    return [(name, parser.items(name)) for name in parser.sections()]
 
 
 def _yaml(text: str) -> object:
-    return list(yaml.safe_load_all(text))
+    loader = yaml.SafeLoader(text)
+    said = []
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            if node is None or _size(node, {}) > _MOST_NODES:
+                raise ValueError("too large, with aliases expanded")
+            said.append(loader.construct_document(node))
+    finally:
+        loader.dispose()
+    return said
+
+
+def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Nodes beneath and with ``node``, as often as they are met: an alias is what it stands for."""
+    key = id(node)
+    if key not in sizes:
+        sizes[key] = _MOST_NODES + 1  # for a node that holds itself
+        below = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = chain.from_iterable(one if isinstance(one, tuple) else (one,) for one in below)
+        sizes[key] = 1 + sum(_size(part, sizes) for part in parts)
+    return sizes[key]
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -46,7 +72,7 @@ def parsed(suffix: str, data: bytes) -> str | None:
     """What a file says, as one comparable text; None where it cannot be read."""
     try:
         return repr(PARSERS[suffix](data.decode()))
-    except (ValueError, configparser.Error, yaml.YAMLError, RecursionError):
+    except (*_SLIPS, configparser.Error, yaml.YAMLError):
         return None
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Edit", "lines_of", "shifted", "short_lines"]
+__all__ = ["Edit", "lines_of", "raw", "shifted", "short", "short_lines"]
 
 _MOST_LINE = 2000
 _NUMBER = re.compile(r"-?\d+")
+_MOST_DIGITS = 18  # a longer one is no count that anybody is off by one in
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,27 @@ def lines_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def short_lines(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """The same as text, without lines so long that a pattern could be long at them."""
+    """The same as text, without lines so long that a pattern could be long at them. ``raw``
+    gives the bytes of such text back, also where they are not UTF-8."""
     for number, offset, line in lines_of(data):
         if len(line) <= _MOST_LINE:
-            yield number, offset, line.decode()
+            yield number, offset, line.decode("utf-8", "surrogateescape")
+
+
+def raw(text: str) -> bytes:
+    """The bytes of a part of a line of ``short_lines``."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def short(text: str) -> str:
+    """``text`` on one line, cut to what a report shows."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 def shifted(text: str, by: int) -> str | None:
-    """``text`` with its last whole number changed by ``by``; None without one.
+    """``text`` with its last whole number changed by ``by``; None without one, and where
+    it is too long to be counted with.
 
     Leading zeros stay: ``08`` becomes ``09``, as a version or a date would have it.
     """
@@ -58,6 +73,8 @@ def shifted(text: str, by: int) -> str | None:
         return None
     last = found[-1]
     digits = last[0].lstrip("-")
+    if len(digits) > _MOST_DIGITS:
+        return None
     # In 2024-05 and 10-20 the sign is a dash between two numbers.
     dash = last[0].startswith("-") and last.start() > 0 and text[last.start() - 1].isalnum()
     number = int(digits if dash else last[0]) + by

@@ -46,7 +46,8 @@ def read_solution(task: Task) -> Overlay | None:
     """The reference solution of ``task``, or None where it has none.
 
     Raises:
-        TaskError: a file of it cannot be read, or a path is not one beneath the workspace.
+        TaskError: a file of it cannot be read, or a path is not one beneath the
+            workspace, or is to be removed and is not there.
     """
     if task.solution is None:
         return None
@@ -57,7 +58,7 @@ def read_solution(task: Task) -> Overlay | None:
             if entry.kind == "directory":
                 continue
             if entry.path == DELETE:
-                deleted = _deletions(root)
+                deleted = _deletions(root, task.workspace)
                 continue
             _check(entry.path, root.place(entry.path))
             data = root.read(entry.path, _MAX_FILE)
@@ -86,20 +87,29 @@ def lay(overlay: Overlay, into: Path) -> None:
             _write(root, path, file)
 
 
-def _deletions(root: Root) -> tuple[str, ...]:
+def _deletions(root: Root, workspace: Path | None) -> tuple[str, ...]:
     place = root.place(DELETE)
     text = decode(root.read(DELETE, _MAX_LIST), place, error=TaskError)
     found = tuple(line for line in text.splitlines() if line.strip())
     for path in found:
         _check(path, place)
+        if not _there(workspace, path):
+            raise TaskError("the workspace has nothing to remove there", place=place, got=path)
     return found
+
+
+def _there(workspace: Path | None, path: str) -> bool:
+    if workspace is None:
+        return False
+    with Root(workspace, TaskError) as root:
+        return root.stat(path) is not None
 
 
 def _check(path: str, place: str) -> None:
     parts = path.split("/")
     if "\0" in path or any(part in ("", ".", "..") for part in parts):
         raise TaskError("not a plain path beneath the workspace", place=place, got=path)
-    if parts[0] == ".git":
+    if ".git" in parts:
         raise TaskError("a solution holds files, and no repository", place=place, got=path)
 
 

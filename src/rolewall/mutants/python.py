@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rolewall.mutants.edit import Edit
+from rolewall.mutants.edit import Edit, short
 
 __all__ = ["faults", "valid"]
 
@@ -35,7 +37,8 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
 }
 _NEEDS_BRACKETS = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 _STRING = re.compile(r"([rbuRBU]*)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
-_SHOWN = 60
+_MARK = b"\xef\xbb\xbf"  # of byte order: no part of the first line that the tree counts in
+_MOST_BITS = 64  # of a whole number that is off by one
 
 
 def valid(data: bytes) -> bool:
@@ -45,7 +48,7 @@ def valid(data: bytes) -> bool:
 
 def faults(data: bytes) -> Iterator[Edit]:
     """Every fault that can be made in a Python source; none in what does not parse."""
-    if data.startswith(b"\xef\xbb\xbf") or (tree := _tree(data)) is None:
+    if (tree := _tree(data)) is None:
         return
     source = _Source(data)
     for node in _nodes(tree):
@@ -59,7 +62,7 @@ def _tree(data: bytes) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(data.decode())
+            return ast.parse(data.removeprefix(_MARK).decode())
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -93,8 +96,8 @@ class _Source:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self._lines = [0]
-        for line in data.splitlines(keepends=True):
+        self._lines = [len(_MARK) if data.startswith(_MARK) else 0]
+        for line in data[self._lines[0] :].splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
 
     def start(self, node: Any) -> int:
@@ -107,7 +110,7 @@ class _Source:
         return self.data[self.start(node) : self.end(node)].decode()
 
     def replaced(self, fault: str, node: Any, new: str, what: str = "") -> Edit:
-        said = what or f"{_short(self.text(node))} became {_short(new)}"
+        said = what or f"{short(self.text(node))} became {short(new)}"
         return Edit(fault, node.lineno, said, self.start(node), self.end(node), new.encode())
 
     def between(self, fault: str, left: Any, right: Any, old: str, new: str) -> Iterator[Edit]:
@@ -117,19 +120,14 @@ class _Source:
         if found := re.search(old, gap):
             at = begin + len(gap[: found.start()].encode())
             what = f"{found[0]} became {new}"
-            line = self.data.count(b"\n", 0, at) + 1
-            yield Edit(fault, line, what, at, at + len(found[0].encode()), new.encode())
+            line, end = bisect_right(self._lines, at), at + len(found[0].encode())
+            yield Edit(fault, line, what, at, end, new.encode())
 
     def lines(self, node: Any) -> tuple[int, int] | None:
         """The whole lines of a statement, where nothing else stands on them."""
         start, end = self._lines[node.lineno - 1], self._lines[node.end_lineno]
         around = self.data[start : self.start(node)] + self.data[self.end(node) : end]
         return None if around.strip() else (start, end)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 def _compare(source: _Source, node: ast.Compare) -> Iterator[Edit]:
@@ -165,11 +163,11 @@ def _constant(source: _Source, node: ast.Constant) -> Iterator[Edit]:
     value = node.value
     if isinstance(value, bool):
         yield source.replaced("constant", node, str(not value))
-    elif isinstance(value, int):
+    elif isinstance(value, int) and value.bit_length() <= _MOST_BITS:
         yield source.replaced("off-by-one", node, str(value + 1))
         if value > 0:
             yield source.replaced("off-by-one", node, str(value - 1))
-    elif isinstance(value, float):
+    elif isinstance(value, float) and math.isfinite(value) and value + 1.0 != value:
         yield source.replaced("constant", node, repr(value + 1.0))
     elif isinstance(value, str | bytes) and (found := _STRING.fullmatch(source.text(node))):
         body = found[3][:-1] if found[3] else "x"
@@ -187,14 +185,14 @@ def _arguments(source: _Source, node: ast.Call) -> Iterator[Edit]:
     if len(given) > 1 and not any(isinstance(arg, ast.Starred) for arg in given[:2]):
         first, second = source.text(given[0]), source.text(given[1])
         between = source.data[source.end(given[0]) : source.start(given[1])].decode()
-        what = f"arguments {_short(first)} and {_short(second)} changed places"
+        what = f"arguments {short(first)} and {short(second)} changed places"
         begin, end = source.start(given[0]), source.end(given[1])
         new = f"{second}{between}{first}".encode()
         yield Edit("arguments", given[0].lineno, what, begin, end, new)
     values: Sequence[Any] = [*given, *node.keywords]
     for before, keyword in pairwise(values):
         if isinstance(keyword, ast.keyword):
-            what = f"argument {_short(source.text(keyword))} left out"
+            what = f"argument {short(source.text(keyword))} left out"
             begin, end = source.end(before), source.end(keyword)
             yield Edit("arguments", keyword.lineno, what, begin, end, b"")
 
@@ -221,7 +219,7 @@ def _removable(node: ast.AST) -> bool:
 
 
 def _removed(source: _Source, node: Any, *, alone: bool) -> Edit:
-    what = f"{_short(source.text(node))} left out"
+    what = f"{short(source.text(node))} left out"
     lines = source.lines(node)
     if alone or lines is None:
         return source.replaced("statement", node, "pass", what)

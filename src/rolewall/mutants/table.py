@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rolewall.mutants.edit import Edit, lines_of, shifted
+from rolewall.mutants.edit import Edit, lines_of, shifted, short
 
 __all__ = ["DELIMITERS", "faults"]
 
@@ -21,9 +22,9 @@ def faults(data: bytes, delimiter: str) -> Iterator[Edit]:
     if data.count(b'"') % 2 or len(lines) < 2:
         return
     names = _cells(lines[0][2], delimiter)
-    rows = [line for line in lines[1:] if len(_cells(line[2], delimiter)) == len(names)]
+    rows = [line for line in lines[1:] if len(_cells(line[2], delimiter)) == len(names) > 0]
     for number, offset, line in rows:
-        what = f"row {line.decode().strip()} left out"
+        what = f"row {short(line.decode())} left out"
         yield Edit("row", number, what, offset, offset + len(line), b"")
         yield from _changed(names, delimiter, number, offset, line)
     for first, second in pairwise(rows):
@@ -37,13 +38,22 @@ def faults(data: bytes, delimiter: str) -> Iterator[Edit]:
 def _changed(
     names: Sequence[str], delimiter: str, number: int, offset: int, line: bytes
 ) -> Iterator[Edit]:
-    cells = _cells(line, delimiter)
-    tail = line[len(line.rstrip(b"\r\n")) :]
-    for index, (name, cell) in enumerate(zip(names, cells, strict=True)):
-        new = _other(cell)
-        made = _line([*cells[:index], new, *cells[index + 1 :]], delimiter)
-        what = f"{name} {cell!r} became {new!r}"
-        yield Edit("cell", number, what, offset, offset + len(line), made + tail)
+    """Each cell alone, so that no edit holds the rest of a long line."""
+    cells, at = _cells(line, delimiter), offset
+    written = _written(line.decode().rstrip("\r\n"), delimiter)
+    if len(written) != len(cells):  # quotes where none should be
+        return
+    for name, cell, old in zip(names, cells, written, strict=True):
+        new, end = _other(cell), at + len(old.encode())
+        what = f"{short(name)} {short(cell)!r} became {short(new)!r}"
+        yield Edit("cell", number, what, at, end, _line([new], delimiter))
+        at = end + len(delimiter)
+
+
+def _written(line: str, delimiter: str) -> list[str]:
+    """The cells of a line as they stand there, in their quotes."""
+    cell = re.compile(rf'(?:^|{delimiter})("(?:[^"]|"")*+"(?={delimiter}|$)|[^{delimiter}]*)')
+    return cell.findall(line)
 
 
 def _other(cell: str) -> str:

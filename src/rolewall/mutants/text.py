@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rolewall.mutants.edit import Edit, shifted, short_lines
+from rolewall.mutants.edit import Edit, raw, shifted, short_lines
 
 __all__ = ["faults"]
 
@@ -30,22 +30,23 @@ _QUOTED = re.compile(r'"(\$\w+|\$\{\w+\})"')
 
 
 def faults(data: bytes) -> Iterator[Edit]:
-    """Every fault of a UTF-8 text. What is left need not be valid in its language."""
+    """Every fault of a text. What is left need not be valid in its language."""
     for number, offset, text in short_lines(data):
         said = text.strip()
         if not said or (said.startswith(_COMMENTS) and not said.startswith("#!")):
             continue
         if len(said) > 1:
-            yield Edit("line", number, f"{said} left out", offset, offset + len(text.encode()), b"")
+            yield Edit("line", number, f"{said} left out", offset, offset + len(raw(text)), b"")
         for fault, found, new in _words(text):
             what = f"{found[0].strip()} became {new}" if new else f"{found[0].strip()} left out"
-            at = offset + len(text[: found.start()].encode())
-            yield Edit(fault, number, what, at, at + len(found[0].encode()), new.encode())
+            at = offset + len(raw(text[: found.start()]))
+            yield Edit(fault, number, what, at, at + len(raw(found[0])), raw(new))
 
 
 def _words(text: str) -> Iterator[tuple[str, re.Match[str], str]]:
     for found in _NUMBER.finditer(text):
-        yield "number", found, shifted(found[0], 1) or ""
+        if (more := shifted(found[0], 1)) is not None:
+            yield "number", found, more
     for found in _FLIP.finditer(text):
         yield "operator", found, _FLIPS[found[0]]
     for found in _OPTIONS.finditer(text):

@@ -14,10 +14,11 @@ from rolewall.records.choice import choose, notes_on
 from rolewall.records.maker import RowMaker
 from rolewall.records.mapping import RecordMapping
 from rolewall.rows import Row
+from rolewall.terminal import counted
 
 __all__ = ["read_csv"]
 
-Line = tuple[int, list[str]]
+Line = tuple[int, list[str], bool]
 
 
 def read_csv(
@@ -38,26 +39,38 @@ def read_csv(
     maker = RowMaker(mapping, choice.fields, place)
     take = _picker([header.index(column) for column in choice.columns])
     slots = maker.slots(choice.fields)
-    for number, cells in lines:
+    long: list[int] = []
+    for number, cells, several in lines:
         if len(cells) != len(header):
             raise RecordError("another number of cells than the first line has",
                               place=f"{place}:{number}", got=len(cells),
                               expected=len(header))  # fmt: skip
+        if several:
+            long.append(number)
         maker.add(slots, take(cells), number)
     maker.finish()
     rows = maker.rows
-    return rows, notes_on(header, choice, mapping, len(rows), maker.passed_over)
+    notes = notes_on(header, choice, mapping, len(rows), maker.passed_over)
+    return rows, (*notes, *_over_lines(long))
+
+
+def _over_lines(long: Sequence[int]) -> list[str]:
+    if not long:
+        return []
+    records = f"{counted(len(long), 'record')} with a line end in a cell, the first in line"
+    return [f"{records} {long[0]}: a stray quote takes in the lines up to the next quote"]
 
 
 def _lines(data: bytes, place: str, separator: str) -> Iterator[Line]:
-    """Each line that is not empty, with the number of the line it begins in."""
+    """Each line that is not empty, with the number of the line it begins in, and whether
+    it ends in another."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
     reader = csv.reader(text, delimiter=separator, strict=True)
     begins = 1
     try:
         for cells in reader:
             if cells:
-                yield begins, cells
+                yield begins, cells, reader.line_num > begins
             begins = reader.line_num + 1
     except csv.Error as problem:
         expected = "a quote inside quotes doubled, quotes closed, no cell beyond 131072 characters"

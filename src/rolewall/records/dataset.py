@@ -17,9 +17,10 @@ from rolewall.records.csvfile import read_csv
 from rolewall.records.inspect_logs import is_inspect, read_inspect
 from rolewall.records.jsonfile import objects, read_objects
 from rolewall.records.mapping import RecordMapping
+from rolewall.records.ours import read_ours
 from rolewall.records.teambench import is_teambench, read_teambench
-from rolewall.rows import Row, row_of
-from rolewall.rundir import RECORDS_CAP, Run, load_records, open_run
+from rolewall.rows import Row
+from rolewall.rundir import Run, open_run
 from rolewall.storage import read_capped
 
 __all__ = ["Dataset", "Origin", "dataset_of", "read_dataset"]
@@ -27,6 +28,7 @@ __all__ = ["Dataset", "Origin", "dataset_of", "read_dataset"]
 Origin = Literal["run", "records", "table", "teambench", "inspect"]
 ZIP, BOM = b"PK\x03\x04", b"\xef\xbb\xbf"
 SNIFFED = 1 << 16
+RECORDS_CAP = 1 << 30
 DOCUMENT_CAP = 64 << 20
 JSON_NAMES = (".json", ".jsonl", ".ndjson")
 # What every episode record has; a table that has all of it is one that lost its version.
@@ -55,15 +57,24 @@ class Dataset:
     notes: tuple[str, ...] = ()
     origin: Origin = "run"
 
+    def head(self) -> dict[str, Any]:
+        """Which run, or records, it is, as the JSON of every command begins."""
+        if self.run is None:
+            return {"place": self.place}
+        return {"run": self.place, "seal": self.run.seal}
+
 
 def dataset_of(run: Run) -> Dataset:
     """The rows of an opened run."""
+    index, count = run.info.shard
+    shard = f"this is shard {index} of {count} of what was planned; nothing of the others is here"
     return Dataset(
         place=str(run.path),
-        rows=tuple(map(row_of, run.records)),
+        rows=run.rows,
         conditions=run.info.conditions,
         absent={name: run.missing_for(name) for name in run.info.conditions},
         run=run,
+        notes=(shard,) if count > 1 else (),
     )
 
 
@@ -109,7 +120,7 @@ def _of_json(path: Path, data: bytes, mapping: RecordMapping | None) -> Dataset:
     first = _first_line(data)
     if isinstance(first, dict) and _is_episode(first, mapping):
         _refuse_mapping(mapping, path)
-        return _dataset(path, map(row_of, load_records(path)), (), "records")
+        return _dataset(path, read_ours(data, place), (), "records")
     if isinstance(first, dict) and not (is_teambench(first) or is_inspect(first)):
         rows, notes = read_objects(objects(data, place), said, place)
         return _dataset(path, rows, notes, "table")

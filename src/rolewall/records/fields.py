@@ -7,9 +7,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["FIELDS", "REQUIRED", "NotAccepted", "Parse"]
+from rolewall.rows import alike
+
+__all__ = ["FIELDS", "NAMES", "OUTCOMES", "REQUIRED", "WEIGHTY", "NotAccepted", "Parse"]
 
 REQUIRED = ("task", "verdict", "grade")
+NAMES = ("task", "condition", "team", "verifier", "model", "backend")
+OUTCOMES = ("verdict", "grade", "error", "score", "attempts", "edits", "landed")
+"""What came of an episode: records may not be chosen by it."""
+
+WEIGHTY = ("error", "trust")
+"""Fields that take a record out of the evidence: a column of theirs is never passed over."""
+
 LONGEST_NAME = 1000
 LONGEST_REASON = 200
 LONGEST_COUNT = 18  # digits: what 64 bits hold
@@ -49,12 +58,14 @@ def _name(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise NotAccepted("text without half of a surrogate pair") from None
+    if not alike(text):
+        raise NotAccepted("a name of which something is shown")
     return text
 
 
 def _reason(text: str) -> str:
     """What went wrong: a message of any length, of which the first line tells enough."""
-    lines = text.strip().splitlines() or ["error"]
+    lines = [line for line in text.strip().splitlines() if alike(line)] or ["error"]
     return _name(lines[0][:LONGEST_REASON])
 
 

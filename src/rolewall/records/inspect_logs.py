@@ -9,6 +9,7 @@ sample's. Read are the summaries of samples, in which texts are cut at 1 KiB.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from rolewall.errors import RecordError
 from rolewall.records.jsonfile import read_objects
 from rolewall.records.mapping import RecordMapping
 from rolewall.rows import Row
+from rolewall.terminal import counted, listed
 
 __all__ = ["is_inspect", "read_inspect", "rows_of_samples"]
 
@@ -24,6 +26,8 @@ COLUMNS = {
     "task": "id", "trial": "epoch", "error": "error", "seconds": "total_time",
     "model": "eval.model", "team": "eval.task",
 }  # fmt: skip
+ENDED = "success"
+KINDS = 6  # kinds of limits that are named
 GRADES = {"C": "pass", "I": "fail"}
 """What Inspect calls correct and incorrect; its P (partial), N (no answer) and numbers are
 grades only where a mapping says which."""
@@ -58,7 +62,9 @@ def read_inspect(path: Path, mapping: RecordMapping) -> tuple[list[Row], tuple[s
         reason = str(problem).strip().splitlines() or [type(problem).__name__]
         raise RecordError(f"not a log that inspect-ai reads: {reason[0][:200]}",
                           place=place) from problem  # fmt: skip
-    return rows_of_samples(header["eval"], samples, mapping, place)
+    results = header.get("results") or {}
+    return rows_of_samples(header["eval"], samples, mapping, place,
+                           status=header["status"], total=results.get("total_samples"))  # fmt: skip
 
 
 def rows_of_samples(
@@ -66,8 +72,12 @@ def rows_of_samples(
     samples: Iterable[Mapping[str, Any]],
     mapping: RecordMapping,
     place: str,
+    *,
+    status: str = ENDED,
+    total: int | None = None,
 ) -> tuple[list[Row], tuple[str, ...], int]:
-    """As ``read_inspect``, of what stands in a log: its ``eval`` and its samples' summaries."""
+    """As ``read_inspect``, of what stands in a log: its ``eval``, its samples' summaries, its
+    status and the total that its results give."""
     records = [(n, _flat(sample, spec)) for n, sample in enumerate(samples, 1)]
     for name in ("verdict", "grade"):
         if name not in mapping.columns and name not in mapping.constants:
@@ -78,7 +88,33 @@ def rows_of_samples(
             )  # fmt: skip
     default = RecordMapping(columns=COLUMNS, values={"grade": GRADES})
     rows, notes = read_objects(records, mapping.over(default), place, unused=False)
-    return rows, notes, max(0, _planned(spec) - len(records))
+    planned = _planned(spec, total)
+    if planned is None and status != ENDED:
+        raise RecordError(
+            "a log that no one can tell to be whole", place=place,
+            got=f"status {status}, and no number of samples",
+            expected=f"status {ENDED}, or the number of its samples",
+        )  # fmt: skip
+    more = [*_of_status(status, planned), *_of_limits(records)]
+    return rows, (*notes, *more), max(0, (planned or 0) - len(records))
+
+
+def _of_status(status: str, planned: int | None) -> list[str]:
+    notes = []
+    if status != ENDED:
+        notes.append(f"the log's status is {status}: what Inspect was to run did not end well")
+    if planned is None:
+        notes.append("the log does not say how many samples were planned")
+    return notes
+
+
+def _of_limits(records: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
+    halted = Counter(str(record["limit"]) for _, record in records if record.get("limit"))
+    if not halted:
+        return []
+    kinds = listed([f"{kind} {times}" for kind, times in sorted(halted.items())], KINDS)
+    samples = counted(halted.total(), "sample")
+    return [f"{samples} halted by a limit ({kinds}) and counted with the verdict and grade given"]
 
 
 def _flat(sample: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,6 +136,23 @@ def _scorers(records: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
     return sorted(map(str, names))
 
 
-def _planned(spec: Mapping[str, Any]) -> int:
-    samples = spec.get("dataset", {}).get("sample_ids") or ()
-    return len(samples) * (spec.get("config", {}).get("epochs") or 1)
+def _planned(spec: Mapping[str, Any], total: int | None) -> int | None:
+    """How many samples there are to be over all epochs; None where the log does not tell."""
+    dataset, config = spec.get("dataset") or {}, spec.get("config") or {}
+    epochs = config.get("epochs") or 1
+    told = [] if total is None else [total]
+    if (names := dataset.get("sample_ids")) is not None:
+        told.append(len(names) * epochs)
+    elif (size := dataset.get("samples")) is not None and config.get("sample_id") is None:
+        told.append(_within(size, config.get("limit")) * epochs)
+    return max(told, default=None)
+
+
+def _within(size: int, limit: object) -> int:
+    """How many of ``size`` samples a limit of Inspect's leaves: the first, or from one to
+    before another."""
+    if isinstance(limit, int):
+        return min(size, limit)
+    if isinstance(limit, list | tuple):
+        return len(range(size)[slice(*limit)])
+    return size

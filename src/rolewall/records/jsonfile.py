@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NoReturn
 
+from rolewall._validate import shorten
 from rolewall.errors import RecordError
-from rolewall.records.choice import choose, named, notes_on
+from rolewall.records.choice import choose, named, notes_on, refuse_passed_over
 from rolewall.records.fields import FIELDS, REQUIRED
-from rolewall.records.maker import RowMaker, Slots, shorten
+from rolewall.records.maker import RowMaker, Slots
 from rolewall.records.mapping import RecordMapping
 from rolewall.rows import Row
 
@@ -117,6 +118,7 @@ class _Reader:
         wanted = [column for column in mapping.columns.values() if column]
         self.choice = choose(first, mapping, place, reachable=_later(first, mapping))
         self.keys: dict[str, None] = {}
+        self._mapping = mapping
         self._shapes: dict[tuple[str, ...], _Shape] = {}
         self._empty_means = {name for name, words in mapping.values.items() if "" in words}
         self._unmet = set(wanted) & set(self.choice.columns)
@@ -131,7 +133,9 @@ class _Reader:
         for name in sorted(self._late & record.keys()):
             maker.refuse(f"a `{name}`, which the first record has not", number,
                          expected="one in every record, or in none")  # fmt: skip
-        self.keys.update(dict.fromkeys(keys))
+        new = [key for key in keys if key not in self.keys]
+        refuse_passed_over(new, self._mapping, f"{maker.place}:{number}")
+        self.keys.update(dict.fromkeys(new))
         self._unmet -= {name for name in self._unmet if _beneath(record, name) is not _ABSENT}
         made = self._look(record, maker)
         if len(self._shapes) < SHAPES:

@@ -7,25 +7,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from rolewall._validate import shorten
 from rolewall.errors import RecordError
-from rolewall.records.fields import FIELDS, REQUIRED, NotAccepted
+from rolewall.policies import HAS_VERIFIER
+from rolewall.records.fields import FIELDS, NAMES, REQUIRED, NotAccepted
 from rolewall.records.mapping import RecordMapping
-from rolewall.rows import Row, Source
+from rolewall.rows import Row, Source, alike
 
-__all__ = ["UNSTATED", "RowMaker", "Slots", "shorten"]
+__all__ = ["UNSTATED", "RowMaker", "Slots"]
 
 UNSTATED = "unstated"
 """The condition of records that name none."""
 
 REMEMBERED = 4096  # texts of one field whose meaning is kept
-SHOWN = 60
+HINTED = 60  # characters of a word that a hint repeats
+OTHERWISE = (
+    "a condition of theirs that has one needs a name of its own: --value condition:THEIRS=OURS"
+)
+WITHOUT = f"--map verified= leaves that field out; {OTHERWISE}"
 _UNSEEN = object()
 
 Slots = tuple[tuple[str, dict[str, Any]], ...]
-
-
-def shorten(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
 
 
 class RowMaker:
@@ -47,6 +49,8 @@ class RowMaker:
         self._only = {name: FIELDS[name](text) if text else None
                       for name, text in mapping.only.items()}  # fmt: skip
         self._others: dict[str, set[object]] = {name: set() for name in mapping.only}
+        self._has_verifier: dict[str, bool] = {}
+        self._spelt: dict[str, dict[str, str]] = {name: {} for name in NAMES}
         self._sources: dict[tuple[str, ...], tuple[Source, int]] = {}
         self._lines: dict[tuple[str, str, int, int], int] = {}
         self._order: Counter[tuple[str, str, int]] = Counter()
@@ -94,14 +98,29 @@ class RowMaker:
         if not ours:
             return None
         try:
-            return FIELDS[name](ours)
+            value = FIELDS[name](ours)
         except NotAccepted as problem:
             hint = None
             if problem.words:
                 said = shlex.quote(f"{name}:{text}=WORD")
-                hint = f"say what it means: --value {said}" if len(text) <= SHOWN else None
+                hint = f"say what it means: --value {said}" if len(text) <= HINTED else None
             self.refuse(f"not a value of `{name}`", line, got=shorten(text),
                         expected=problem.expected, hint=hint)  # fmt: skip
+        if name in self._spelt:
+            self._refuse_spelling(name, value, line)
+        return value
+
+    def _refuse_spelling(self, name: str, value: str, line: int) -> None:
+        """One task under two names would count as two, and weigh more than it is worth."""
+        first = self._spelt[name].setdefault(alike(value), value)
+        if first != value:
+            self.refuse(
+                f"two spellings of one `{name}`, {shorten(first)!a} and"
+                f" {shorten(value)!a}: they differ in case, spaces or what is not shown",
+                line,
+                expected="one spelling of each",
+                hint=f"--value {name}:THEIRS=OURS gives one of them the name it should have",
+            )
 
     def _wanted(self, values: Mapping[str, Any]) -> bool:
         wanted = True
@@ -113,7 +132,7 @@ class RowMaker:
         return wanted
 
     def _row(self, values: dict[str, Any], line: int) -> Row:
-        verified = values.pop("verified", True)
+        verified = self._verified(values, line)
         if values.get("error") or not verified:
             # What an error ended, or nobody judged, has no verdict to give.
             values.setdefault("verdict", "missing")
@@ -121,10 +140,10 @@ class RowMaker:
             values.setdefault("grade", "error")
         if not verified and values.get("verdict") != "missing":
             self.refuse(
-                "a verdict, and no verifier by `verified`",
+                "a verdict, and no verifier by `verified` or `condition`",
                 line,
                 got=values["verdict"],
-                hint="--map verified= leaves that field out",
+                hint=WITHOUT,
             )
         for name in REQUIRED:
             if name not in values:
@@ -132,6 +151,19 @@ class RowMaker:
         source, index = self._source(values)
         self._place(values, index, line)
         return Row(**values, source=source, verified=verified)
+
+    def _verified(self, values: dict[str, Any], line: int) -> bool:
+        """Whether there was a verifier, which a condition of ours settles by its name."""
+        said = values.pop("verified", None)
+        condition = values.get("condition", UNSTATED)
+        has = self._has_verifier.get(condition)
+        if has is None:
+            has = HAS_VERIFIER.get(alike(condition).replace("_", "-"), True)
+            self._has_verifier[condition] = has
+        if said and not has:
+            self.refuse("a verifier by `verified`, and none by `condition`", line,
+                        got=shorten(condition), hint=OTHERWISE)  # fmt: skip
+        return has if said is None else bool(said)
 
     def _source(self, values: dict[str, Any]) -> tuple[Source, int]:
         """Who made the record, and which of the table's sources that is."""

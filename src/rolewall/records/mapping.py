@@ -5,17 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from rolewall._files import MAX_TEXT, load_yaml
+from rolewall._validate import Strict, validate
 from rolewall.errors import InputError
-from rolewall.records.fields import FIELDS, NotAccepted
+from rolewall.records.fields import FIELDS, OUTCOMES, NotAccepted
 from rolewall.storage import read_capped
 
-__all__ = ["RecordMapping", "read_mapping"]
+__all__ = ["MappingModel", "RecordMapping", "read_mapping"]
 
 Words = Mapping[str, Mapping[str, str]]
-KEYS = ("map", "values", "const", "only", "trials_by_order")
+WORDED = ("verdict", "grade", "trust", "isolated", "verified")
+
+
+def _text(said: object) -> object:
+    if not isinstance(said, str) and type(said) is not int:
+        raise ValueError("neither text nor a whole number: quote what YAML reads as another thing")
+    return str(said)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Texts = Mapping[str, Text]
+
+
+class MappingModel(Strict):
+    """The keys of a mapping file; ``docs/records.md`` says what they mean."""
+
+    map: Texts = Field(default_factory=dict)
+    values: Mapping[str, Texts] = Field(default_factory=dict)
+    const: Texts = Field(default_factory=dict)
+    only: Texts = Field(default_factory=dict)
+    trials_by_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,8 +54,9 @@ class RecordMapping:
         only: field → value; other records are not taken.
         trials_by_order: records that repeat a task under a condition are its trials.
 
-    Raises InputError for a field that there is not, one that is said in two ways, and a
-    word that is none of the field's.
+    Raises InputError for a field that there is not, one that is said in two ways, a word
+    that is none of the field's, a choice by what came of an episode, and a word of ours that
+    is to mean another.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -45,6 +69,7 @@ class RecordMapping:
         _refuse_unknown(self)
         _refuse_two_ways(self)
         _refuse_words(self)
+        _refuse_choosing(self)
 
     def over(self, other: RecordMapping) -> RecordMapping:
         """This mapping where it says something, ``other`` elsewhere."""
@@ -122,58 +147,15 @@ def _words(texts: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _of_file(path: Path) -> RecordMapping:
-    found = load_yaml(read_capped(path, MAX_TEXT), str(path))
-    found = {} if found is None else found
-    if not isinstance(found, dict):
-        raise InputError(
-            "not a mapping", place=str(path), expected=f"any of the keys {', '.join(KEYS)}"
-        )
-    for key in found:
-        if key not in KEYS:
-            raise InputError(
-                "unknown key", place=str(path), got=key, expected=f"one of {', '.join(KEYS)}"
-            )
-    by_order = found.get("trials_by_order", False)
-    if not isinstance(by_order, bool):
-        raise InputError(
-            "not a truth value",
-            place=f"{path}: trials_by_order",
-            got=by_order,
-            expected="true or false",
-        )
-    values = _section(found, "values", path)
-    return RecordMapping(
-        columns=_texts(_section(found, "map", path), f"{path}: map"),
-        values={
-            name: _texts(_mapping(words, f"{path}: values.{name}"), f"{path}: values.{name}")
-            for name, words in values.items()
-        },
-        constants=_texts(_section(found, "const", path), f"{path}: const"),
-        only=_texts(_section(found, "only", path), f"{path}: only"),
-        trials_by_order=by_order,
-    )
-
-
-def _section(found: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
-    return _mapping(found.get(key, {}), f"{path}: {key}")
-
-
-def _mapping(value: object, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError("not a mapping", place=place, got=value, expected="keys with values")
-    return value
-
-
-def _texts(values: Mapping[str, Any], place: str) -> dict[str, str]:
-    for name, value in values.items():
-        if not isinstance(value, str) and type(value) is not int:
-            raise InputError(
-                "neither text nor a whole number",
-                place=f"{place}.{name}",
-                got=value,
-                expected="text; quote what YAML reads as something else",
-            )
-    return {name: str(value) for name, value in values.items()}
+    place = str(path)
+    data = load_yaml(read_capped(path, MAX_TEXT), place)
+    said = validate(MappingModel, {} if data is None else data, place)
+    try:
+        return RecordMapping(said.map, said.values, said.const, said.only, said.trials_by_order)
+    except InputError as error:
+        at = (error.place or "").removeprefix("mapping").removeprefix(": ")
+        raise InputError(error.message, place=f"{place}: {at}" if at else place, got=error.got,
+                         expected=error.expected) from None  # fmt: skip
 
 
 def _refuse_unknown(said: RecordMapping) -> None:
@@ -225,3 +207,32 @@ def _refuse_words(said: RecordMapping) -> None:
                 got=text[:60],
                 expected=problem.expected,
             ) from None
+
+
+def _refuse_choosing(said: RecordMapping) -> None:
+    """Refuse what would choose the evidence by what it says."""
+    for name in said.only:
+        if name in OUTCOMES:
+            raise InputError(
+                "records are not chosen by what came of them",
+                place="mapping: only",
+                got=name,
+                expected=f"none of {', '.join(OUTCOMES)}",
+            )
+    for name in WORDED:
+        for theirs, ours in said.values.get(name, {}).items():
+            if theirs != ours and _is_word(name, theirs):
+                raise InputError(
+                    f"a word of `{name}` that is to mean another",
+                    place="mapping: values",
+                    got=f"{theirs}={ours}",
+                    expected=f"`{theirs}` to stay what it is",
+                )
+
+
+def _is_word(name: str, text: str) -> bool:
+    try:
+        FIELDS[name](text)
+    except NotAccepted:
+        return False
+    return True

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from rolewall.gradernotes import grader_notes
 from rolewall.records import Dataset
 from rolewall.report.effect import effect_section
 from rolewall.report.groups import Group, groups_of
@@ -15,7 +16,7 @@ from rolewall.report.staying import staying_section
 from rolewall.report.telling import pick, telling_section
 from rolewall.report.trust import trust_section
 from rolewall.rundir import Run
-from rolewall.terminal import counted
+from rolewall.terminal import counted, listed
 
 __all__ = ["build_report"]
 
@@ -44,7 +45,6 @@ def build_report(found: Dataset, title: str = "", limit: float | None = None) ->
         telling_section(picks, links),
         spent_section(groups, found.run),
     )
-    place = "RUN" if found.run else "RECORDS"
     return Report(
         title=title or _title(found),
         facts=tuple(_facts(found, every)),
@@ -53,7 +53,8 @@ def build_report(found: Dataset, title: str = "", limit: float | None = None) ->
         sets=tuple(links.sets.values()),
         how="`rolewall show RUN TASK:CONDITION:TRIAL`"
         if found.run
-        else f"the records themselves: {place} has no timeline of an episode",
+        else "the records themselves, which have no timeline of an episode",
+        full=found.run is not None,
     )
 
 
@@ -76,8 +77,7 @@ def _facts(found: Dataset, groups: Sequence[Group]) -> Iterator[str]:
         yield "Records of another harness, or without their run: no ledger, no timeline, no diffs."
     if len(groups) > GROUPS:
         left = [group.name for group in groups[GROUPS:]]
-        more = f", and {len(left) - GROUPS} more" if len(left) > GROUPS else ""
-        yield f"Conditions without columns of their own: {', '.join(left[:GROUPS])}{more}."
+        yield f"Conditions without columns of their own: {listed(left, GROUPS)}."
 
 
 def _run_facts(run: Run) -> Iterator[str]:
@@ -92,6 +92,11 @@ def _run_facts(run: Run) -> Iterator[str]:
             f"Incomplete: {len(run.records)} of {info.planned} planned episodes have a record."
             " The same `rolewall run` goes on."
         )
+    if info.plan:
+        yield (
+            f"Begun with plan {info.plan.name} sha256:{info.plan.sha256}. What follows tests as"
+            " without a plan; `rolewall compare RUN` holds the comparison to it."
+        )
     seal = run.seal
     yield f"Seal sha256:{seal}." if seal else "The run is not sealed as a whole."
     graders = Counter(record.trust for record in run.records)
@@ -100,3 +105,5 @@ def _run_facts(run: Run) -> Iterator[str]:
             f"{counted(graders['untrusted'], 'grade')} by an untrusted grader, which runs code"
             " that roles could write."
         )
+    for note in grader_notes(info.tasks):
+        yield f"{note[0].upper()}{note[1:]}."

@@ -15,7 +15,9 @@ from rolewall.rundir import Run
 __all__ = ["Calibrated", "calibrated"]
 
 REJECTED = ("reject",)
+UNTOUCHED = "untouched"
 # Measures of the calibration's table: which candidates they are of, and with which verdicts.
+# The untouched workspaces and their twins are kept apart, and in no other measure.
 MEASURES = {
     "caught": ("mutant", REJECTED),
     "falsely rejected": ("solution", REJECTED),
@@ -29,7 +31,10 @@ class Calibrated:
 
     def __init__(self, table: CalibrationTable, groups: Sequence[Group], links: Links) -> None:
         self._table = table
-        self._rows = {g.condition: (*g.graded, *g.apart) for g in groups}
+        self._rows = {g.condition: g.graded for g in groups}
+        self._untouched = {
+            g.condition: tuple(row for row in g.apart if row.kind == UNTOUCHED) for g in groups
+        }
         self._links = links
 
     def answers(self) -> Iterator[str]:
@@ -59,17 +64,19 @@ class Calibrated:
 
     def _measure(self, name: str, report: str, text: str) -> Cell:
         kind, verdicts = MEASURES.get(name, ("", ()))
-        found = [r for r in self._of(report) if r.verdict in verdicts and kind in ("", r.kind)]
+        rows = self._of(report, kind)
+        found = [r for r in rows if r.verdict in verdicts and kind in ("", r.kind)]
         return self._links.cell(text, f"{report} report: {name}", found)
 
     def _fault(self, name: str, report: str, text: str) -> Cell:
         """Leads to all candidates with that fault, those that were not caught first."""
-        found = [r for r in self._of(report) if name in (r.fault, r.kind)]
+        found = [r for r in self._of(report, name) if name in (r.fault, r.kind)]
         found.sort(key=lambda row: row.verdict == "reject")
         return self._links.cell(text, f"{report} report, {name}: missed ones first", found)
 
-    def _of(self, report: str) -> Sequence[Row]:
-        return self._rows.get(f"{CALIBRATE}{report}", ())
+    def _of(self, report: str, kind: str) -> Sequence[Row]:
+        rows = self._untouched if kind == UNTOUCHED else self._rows
+        return rows.get(f"{CALIBRATE}{report}", ())
 
 
 def calibrated(run: Run | None, groups: Sequence[Group], links: Links) -> Calibrated | None:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from rolewall.report.fit import shorten
 from rolewall.report.svg import clean
 from rolewall.terminal import escape
 
@@ -62,7 +63,7 @@ def draw(name: str, title: str, words: str, height: float, paint: Draw) -> str:
         axes.patch.set_visible(False)
         paint(figure, axes)
         figure.savefig(out, format="svg", metadata={"Date": None})
-    return clean(out.getvalue(), name, escape(title), escape(words, 4000))
+    return clean(out.getvalue(), name, shorten(title, 200), shorten(words, 4000, 6000))
 
 
 def label(text: str, longest: int = LONGEST) -> str:

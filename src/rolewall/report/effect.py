@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from rolewall.compare import Contrast, compare
-from rolewall.comparing import EVENTS
-from rolewall.comparing.outcomes import Event
-from rolewall.errors import RolewallError
+from rolewall.comparing.outcomes import READINGS, Event
+from rolewall.comparing.words import p_words
+from rolewall.errors import InputError, RolewallError
+from rolewall.paired import LEAST_P
 from rolewall.pairing import Pair, pair_up
 from rolewall.report.groups import Group
 from rolewall.report.model import Cell, Links, Plot, Section, Table
@@ -41,7 +42,7 @@ def flipped(groups: Sequence[Group]) -> dict[int, str]:
     """id of each row whose pass differs from its partner's → in words."""
     found: dict[int, str] = {}
     for _, first, second in _comparable(groups):
-        for one, other in pair_up(list(first.rows + second.rows), *_names(first, second))[0]:
+        for one, other in _paired(first, second)[0]:
             if (one.grade == "pass") != (other.grade == "pass"):
                 under = one.condition if one.grade == "pass" else other.condition
                 for row in (one, other):
@@ -49,8 +50,13 @@ def flipped(groups: Sequence[Group]) -> dict[int, str]:
     return found
 
 
-def _names(first: Group, second: Group) -> tuple[str, str]:
-    return first.condition, second.condition
+def _paired(first: Group, second: Group) -> tuple[Sequence[Pair], str]:
+    """The pairs, and why there may be none."""
+    try:
+        pairs, left = pair_up([*first.rows, *second.rows], first.condition, second.condition)
+    except InputError as error:
+        return (), str(error)
+    return pairs, left[0].reason if left else "there are no episodes"
 
 
 def _comparable(groups: Sequence[Group]) -> Iterator[tuple[Source, Group, Group]]:
@@ -77,12 +83,11 @@ def _contrasts(
         able: dict[str, Sequence[Pair]] = {}
         rows: list[Row] = list(first.rows)
         for _, second in found:
-            pairs, left = pair_up([*first.rows, *second.rows], *_names(first, second))
+            pairs, why = _paired(first, second)
             if pairs:
                 able[second.condition] = pairs
                 rows += second.rows
             else:
-                why = left[0].reason if left else "there are no episodes"
                 answers.append(f"No episode pairs {second.name} with {first.name}: {why}.")
         if able:
             try:
@@ -112,8 +117,8 @@ def _answer(contrast: Contrast) -> Iterator[str]:
         low, high = 100 * o.interval.low, 100 * o.interval.high
         yield (
             f"{o.name}: {o.first_events} → {o.second_events} of {o.pairs},"
-            f" {100 * o.difference:+.1f} points [{low:+.1f}, {high:+.1f}],"
-            f" p = {o.p_holm:.3g} after Holm."
+            f" {100 * o.difference:+.1f} points [{low:+.1f}, {high:+.1f}]:"
+            f" {o.finding}, p {p_words(o.p_holm, 10 * LEAST_P)} after Holm."
         )
 
 
@@ -123,7 +128,7 @@ def _table(contrast: Contrast, pairs: Sequence[Pair], links: Links) -> Table:
     notes = sheet.notes[:NOTES]
     if more := len(sheet.notes) - len(notes):
         notes = (*notes, f"further notes, by `rolewall compare --json`: {more}")
-    behind = {event.name: _sides(event, pairs) for event in EVENTS}
+    behind = {event.name: _sides(event, pairs) for event in READINGS}
     title = f"{contrast.second} against {contrast.first}"
     rows: dict[str, list[Cell]] = {measure: [] for measure in sheet.columns[1:]}
     for line in sheet.rows:

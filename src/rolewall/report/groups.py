@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rolewall.candidate import CALIBRATE
-from rolewall.gating import kept_apart
+from rolewall.frozen import kept_apart
 from rolewall.records import Dataset
 from rolewall.rows import Row, Source
 from rolewall.tally import errored
@@ -38,8 +39,19 @@ class Group:
 
     @property
     def verified(self) -> bool:
-        """Whether there is a verifier to judge."""
-        return all(row.verified for row in self.rows)
+        """Whether there is a verifier to judge, in any of them."""
+        return not self.rows or any(row.verified for row in self.rows)
+
+    @cached_property
+    def judged(self) -> tuple[Row, ...]:
+        """Those of ``graded`` that have a verifier, which is all or none but in records that
+        put two kinds of team under one name: what is said of verdicts is of these."""
+        return tuple(row for row in self.graded if row.verified)
+
+    @property
+    def unverified(self) -> list[Row]:
+        """Those of ``graded`` that have none, where others have one."""
+        return [row for row in self.graded if not row.verified] if self.verified else []
 
     @property
     def calibration(self) -> bool:

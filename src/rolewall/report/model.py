@@ -166,6 +166,7 @@ class Report:
         facts: what the report is about, in lines.
         picks: every episode, those worth a look first.
         how: how to see an episode that is left out.
+        full: whether episodes have timelines to be shown in full.
     """
 
     title: str
@@ -174,3 +175,4 @@ class Report:
     picks: tuple[Pick, ...]
     sets: tuple[RowSet, ...]
     how: str
+    full: bool = True

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rolewall.report.episode import Episodes
+from rolewall.report.fit import LIMIT, ROOMS, Room, shorten
 from rolewall.report.model import Report
-from rolewall.terminal import escape
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMIT", "Page", "render"]
 
-LIMIT = 1_000_000  # bytes, all told
-SHARE = 550_000  # of these for all that is not an episode in full
 MOST = 400  # episodes in full
-# How many episodes of one set, and of the index, are listed: the most that there is room for.
-LISTED = ((40, 200), (12, 80), (4, 30), (0, 10))
 
 
 @dataclass(frozen=True)
@@ -46,50 +42,51 @@ def render(report: Report, episodes: Episodes) -> Page:
     Raises RecordError where an episode's evidence is not what its record has.
     """
     made = _Maker(report)
-    head = made.fitted()
-    room = LIMIT - len(head[1])
+    room, html = made.fitted()
+    left = LIMIT - len(html)
     details: list[str] = []
     for text in made.details(episodes):
-        room -= len(text.encode())
-        if room < 0:
+        left -= len(text.encode())
+        if left < 0:
             break
         details.append(text)
     # What is listed links to what is there, so all is made anew with that known.
-    html = made.page(head[0], tuple(details))
+    html = made.page(room, tuple(details))
     while len(html) > LIMIT and details:
         details = details[: len(details) * 9 // 10]
-        html = made.page(head[0], tuple(details))
+        html = made.page(room, tuple(details))
     return Page(html, len(details), len(report.picks) - len(details))
 
 
 class _Maker:
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._environment = _environment()
+        self._room = ROOMS[0]
+        self._environment = self._made()
         self._style = importlib.resources.files(__package__).joinpath(
             "templates/style.css").read_text("utf-8")  # fmt: skip
         digest = hashlib.sha256(self._style.encode()).digest()
         self._hash = f"sha256-{base64.b64encode(digest).decode()}"
 
-    def fitted(self) -> tuple[tuple[int, int], bytes]:
-        """How much is listed, and the page without any episode in full: as if each were
+    def fitted(self) -> tuple[Room, bytes]:
+        """How much is shown, and the page without any episode in full: as if each were
         there, since links take room too."""
-        for listed in LISTED:
-            html = self.page(listed, (), linked=len(self._report.picks))
-            if len(html) <= SHARE:
+        for room in ROOMS:
+            html = self.page(room, (), linked=len(self._report.picks))
+            if len(html) <= room.most:
                 break
-        return listed, html
+        return room, html
 
-    def page(self, listed: tuple[int, int], details: tuple[str, ...], linked: int = 0) -> bytes:
+    def page(self, room: Room, details: tuple[str, ...], linked: int = 0) -> bytes:
         from markupsafe import Markup
 
+        self._room = room
         there = self._report.picks[: linked or len(details)]
         text = self._environment.get_template("page.html.j2").render(
             report=self._report,
             style=Markup(self._style),
             style_hash=self._hash,
-            set_size=listed[0],
-            index_size=listed[1],
+            room=room,
             details=[Markup(text) for text in details],
             anchors={id(pick.row): pick.anchor for pick in there},
             left_out=len(self._report.picks) - len(details),
@@ -97,35 +94,36 @@ class _Maker:
         return text.encode("utf-8", "backslashreplace")
 
     def details(self, episodes: Episodes) -> Iterator[str]:
+        """These are as long as they are: as many are shown as there is room for."""
+        self._room = ROOMS[0]
         template = self._environment.get_template("episode.html.j2")
         for pick in self._report.picks[:MOST]:
             yield template.render(episode=episodes.view(pick))
 
+    def _made(self) -> Environment:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+        made = Environment(
+            loader=PackageLoader("rolewall.report"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=self._visible,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=False,
+        )
+        made.filters["code"] = _code
+        made.filters["short"] = lambda text: _quoted(shorten(text, self._room.name))
+        made.filters["titled"] = lambda text: _quoted(shorten(text, 3 * self._room.name))
+        made.filters["prose"] = lambda text: _quoted(shorten(text, self._room.prose))
+        made.filters["drawn"] = _drawn
+        made.filters["identity"] = id
+        return made
 
-    made = Environment(
-        loader=PackageLoader("rolewall.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=False,
-    )
-    made.filters["code"] = _code
-    made.filters["short"] = lambda text: escape(text, 90)
-    made.filters["prose"] = lambda text: _quoted(escape(text, 1500))
-    made.filters["drawn"] = _drawn
-    made.filters["identity"] = id
-    return made
+    def _visible(self, value: object) -> object:
+        from markupsafe import Markup
 
-
-def _visible(value: object) -> object:
-    from markupsafe import Markup
-
-    return value if isinstance(value, Markup) else escape(value)
+        return value if isinstance(value, Markup) else shorten(value, self._room.other)
 
 
 def _quoted(text: str) -> Markup:
@@ -136,7 +134,7 @@ def _quoted(text: str) -> Markup:
 
 def _code(line: str) -> Markup:
     """A line of a file: a tab stays one, all else that cannot be seen is escaped."""
-    return _quoted("\t".join(escape(part, 300) for part in line[:2000].split("\t")))
+    return _quoted("\t".join(shorten(part, 300) for part in line[:2000].split("\t")))
 
 
 def _drawn(svg: str) -> Markup:

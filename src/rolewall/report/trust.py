@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from rolewall.clusterrates import Rate
 from rolewall.errors import InputError
-from rolewall.figures import percent, rate_text
+from rolewall.figures import limit_text, rate_text
 from rolewall.gate import Rules, decide
+from rolewall.pooling import false_approvals
 from rolewall.report.calibrated import calibrated
 from rolewall.report.groups import Group
 from rolewall.report.model import Cell, Links, Plot, Section, Table
 from rolewall.report.plots import Mark, rates_plot
+from rolewall.report.rates import rates_table
 from rolewall.rows import Row
 from rolewall.rundir import Run
-from rolewall.tally import (
-    FalseApprovals,
-    Informedness,
-    Measures,
-    Rate,
-    errored,
-    false_approvals,
-    measures,
-    passes,
-)
+from rolewall.tally import errored
 from rolewall.terminal import counted
 
 __all__ = ["trust_section"]
@@ -38,34 +32,12 @@ PAIRS = (
     ("missing", "fail", "no verdict, fails"),
 )
 
-Measured = tuple[Group, FalseApprovals, Measures]
-RateOf = Callable[[FalseApprovals, Measures], Rate]
-WRONG = "approve fail, reject pass, missing pass, missing fail"
-# What it is, the verdicts and grades in its numerator, and where it is found.
-RATES: tuple[tuple[str, str, RateOf], ...] = (
-    ("false approval, of verdicts on failing work", "approve fail", lambda f, m: f.excluded),
-    ("… missing verdicts as rejects", "approve fail", lambda f, m: f.as_reject),
-    ("… missing verdicts as false approvals", "approve fail, missing fail",
-     lambda f, m: f.as_approval),
-    ("verifier failure (wrong or none), of all", WRONG, lambda f, m: f.verifier_failure),
-    ("catch rate, of verdicts on failing work", "reject fail", lambda f, m: m.catch),
-    ("false rejection, of verdicts on passing work", "reject pass",
-     lambda f, m: m.false_rejection),
-    ("precision: passing work, of approvals", "approve pass", lambda f, m: m.precision),
-    ("accuracy: right verdicts, of all verdicts", "approve pass, reject fail",
-     lambda f, m: m.accuracy),
-)  # fmt: skip
 PATTERNS = "Patterns of the verifier, in episodes, by what it did"
 WORDS = {
     "optimistic": "approved what it neither read nor ran",
     "echo": "repeated the executor's report",
     "rewrite": "edited the work",
 }
-NOTES = (
-    "k/n, per cent, and Wilson's interval; where trials of a task repeat one another, on the"
-    " effective number of episodes. 0/0 has no rate.",
-    "Informedness is 1 for a verifier that is always right and 0 for one that tells nothing apart.",
-)
 
 
 def trust_section(
@@ -76,7 +48,7 @@ def trust_section(
     Raises InputError where it is no such rate.
     """
     rules = None if limit is None else Rules(max_false_approval=limit)
-    judged = [g for g in groups if g.verified and g.graded]
+    judged = [g for g in groups if g.judged]
     own = calibrated(run, groups, links)
     answers = [*own.answers()] if own else []
     told = [g for g in groups if not (own and g.graded)]
@@ -89,7 +61,7 @@ def trust_section(
     if groups:
         parts.append(_grid(groups, links))
     if judged:
-        parts.append(_rates(judged, links))
+        parts.append(rates_table(judged, links))
     if patterns := list(_patterns(judged, links)):
         names = tuple(g.name for g in judged)
         parts.append(Table(PATTERNS, "a verifier's phase is", names, tuple(patterns)))
@@ -106,11 +78,21 @@ def _answer(group: Group) -> Iterator[str]:
         errors = counted(len(group.rows), "episode")
         yield f"{name}: all of {errors} ended in error, which says nothing of the verifier."
     else:
-        yield f"{name}: {_approvals(group)}"
+        if group.judged:
+            yield f"{name}: {_approvals(group.judged)}"
+        if group.unverified:
+            yield f"{name}: {_apart(group)}"
 
 
-def _approvals(group: Group) -> str:
-    graded = group.graded
+def _apart(group: Group) -> str:
+    of = counted(len(group.graded), "episode")
+    words = f"in {len(group.unverified)} of {of} no verifier takes part; "
+    if group.judged:
+        return f"{words}what is said of verdicts is of the others alone."
+    return f"{words}those that have one ended in error, which says nothing of it."
+
+
+def _approvals(graded: Sequence[Row]) -> str:
     failing = [r for r in graded if r.grade == "fail"]
     silent = sum(r.verdict == "missing" for r in graded)
     if silent == len(graded):
@@ -137,7 +119,7 @@ def _percents(rate: Rate) -> str:
 
 
 def _gate(group: Group, rules: Rules) -> Iterator[str]:
-    asked = f"Gate at {percent(rules.max_false_approval or 0.0)}, {group.name}"
+    asked = f"Gate at {limit_text(rules.max_false_approval or 0.0)}, {group.name}"
     try:
         decision = decide(group.rows, rules, group.condition, absent=group.absent)
     except InputError as error:
@@ -150,12 +132,15 @@ def _grid(groups: Sequence[Group], links: Links) -> Table:
     """Verdict beside grade, with what is in no rate."""
     lines: list[tuple[str, tuple[Cell, ...]]] = []
     for verdict, grade, words in PAIRS:
-        found = [[r for r in g.graded if (r.verdict, r.grade) == (verdict, grade)] for g in groups]
+        found = [[r for r in g.judged if (r.verdict, r.grade) == (verdict, grade)] for g in groups]
         cells = tuple(
             _count(g, links, words, rows) if g.verified else NONE
             for g, rows in zip(groups, found, strict=True)
         )
         lines.append((words, cells))
+    if any(g.unverified for g in groups):
+        cells = tuple(_count(g, links, "no verifier", g.unverified) for g in groups)
+        lines.append(("no verifier: in no rate of verdicts", cells))
     passing = [[r for r in g.graded if r.grade == "pass"] for g in groups]
     lines.append(
         ("passes", tuple(_count(g, links, "passes", rows)
@@ -181,47 +166,18 @@ def _count(group: Group, links: Links, words: str, rows: list[Row]) -> Cell:
     return links.cell(str(len(rows)), f"{group.name}: {words}", rows)
 
 
-def _rates(groups: Sequence[Group], links: Links) -> Table:
-    found = [(g, false_approvals(g.graded), measures(g.graded)["excluded"]) for g in groups]
-    lines = [(words, tuple(_cell(words, pairs, rate, one, links) for one in found))
-             for words, pairs, rate in RATES]  # fmt: skip
-    informed = tuple(Cell(_informed(m.informedness)) for _, _, m in found)
-    passing = tuple(
-        links.cell(rate_text(passes(g.graded)), f"{g.name}: passes",
-                   [r for r in g.graded if r.grade == "pass"])
-        for g in groups
-    )  # fmt: skip
-    lines += [("informedness: catch rate less false rejection", informed),
-              ("passing work, of all", passing)]  # fmt: skip
-    return Table("Rates, with 95 % intervals", "rate", tuple(g.name for g in groups),
-                 tuple(lines), NOTES)  # fmt: skip
-
-
-def _cell(words: str, pairs: str, rate: RateOf, found: Measured, links: Links) -> Cell:
-    """One rate of one group, which leads to the episodes in its numerator."""
-    group, false, measured = found
-    behind = [r for r in group.graded if f"{r.verdict} {r.grade}" in pairs.split(", ")]
-    return links.cell(rate_text(rate(false, measured)), f"{group.name}: {words}", behind)
-
-
 def _patterns(groups: Sequence[Group], links: Links) -> Iterator[tuple[str, tuple[Cell, ...]]]:
     """How often each pattern was found, of the episodes in which it could be told."""
     for name, words in WORDS.items():
         cells = []
         for group in groups:
-            told = [row for row in group.graded if getattr(row, name) is not None]
+            told = [row for row in group.judged if getattr(row, name) is not None]
             found = [row for row in told if getattr(row, name)]
             title = f"{group.name}: {name}"
             text = f"{len(found)}/{len(told)}" if told else "cannot be told"
             cells.append(links.cell(text, title, found))
         if any(cell.text != "cannot be told" for cell in cells):
             yield f"{name}: {words}", tuple(cells)
-
-
-def _informed(found: Informedness) -> str:
-    if found.value is None or found.interval is None:
-        return "-"
-    return f"{found.value:+.2f} [{found.interval.low:+.2f}, {found.interval.high:+.2f}]"
 
 
 def _mark(group: Group) -> Iterator[Mark]:
