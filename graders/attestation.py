@@ -4,7 +4,8 @@ They read ``submission/attestation.json``, and most of them make ``verdict ==
 "pass"`` one of their checks, so there a grade depends on the verdict. To grade
 the work alone, every verdict, approving or not, is handed in as this one
 attestation. A verifier that says nothing hands in none, and a grader that
-insists on one fails the work, as it does there.
+insists on one fails the work, as it does there; but not in a calibration,
+where the work's truth is known and no verifier's to change.
 """
 
 from __future__ import annotations

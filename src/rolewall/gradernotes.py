@@ -11,6 +11,7 @@ __all__ = ["grader_notes"]
 
 SOUND, WEAK = ("A", "B"), ("C", "F")
 NAMED = 5
+HINT = " (rolewall check-grader PATH)"
 
 
 def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
@@ -19,7 +20,10 @@ def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
     unchecked = [task.id for task in tasks if task.checked not in (*SOUND, *WEAK)]
     weak = [f"{task.id} ({task.checked})" for task in tasks if task.checked in WEAK]
     return [
-        f"{what}: {len(names)} of {counted(len(tasks), 'task')}: {listed(names, NAMED)}"
-        for what, names in (("graders unchecked", unchecked), ("graders found weak", weak))
+        f"{what}: {len(names)} of {counted(len(tasks), 'task')}: {listed(names, NAMED)}{hint}"
+        for what, names, hint in (
+            ("graders unchecked", unchecked, HINT),
+            ("graders found weak", weak, ""),
+        )
         if names
     ]

@@ -71,7 +71,7 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
     tasks = load_tasks(asked.tasks)
     backend = find_backend(asked.backend or team.backend)
     plan = (planner or _plan)(asked, team, tasks, backend)
-    known = marked(plan.info.tasks, tasks, team.image, asked.grader_checks)
+    known = marked(plan.info.tasks, tasks, team.image, backend.name, asked.grader_checks)
     plan = replace(plan, info=plan.info.model_copy(update={"plan": asked.plan, "tasks": known}))
     out = asked.out or _new_directory(team, tasks)
     check_places(team, tasks, out)

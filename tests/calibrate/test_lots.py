@@ -19,9 +19,9 @@ from rolewall.rundir import TaskRef, episode_key
 from rolewall.tasks import load_task
 
 if TYPE_CHECKING:
-    from tests.calibrate.conftest import Calibrate, Solved
-
     from conftest import Cli, Studio
+
+    from tests.calibrate.conftest import Calibrate, Solved
 
 SALTS = [f"{number:064x}" for number in range(200)]
 PAIRS = 4
@@ -69,9 +69,7 @@ GUESSES: dict[str, Callable[[Seen], object]] = {
 @pytest.mark.parametrize("name", GUESSES)
 def test_who_knows_all_earlier_runs_guesses_no_better(sifted: Sifted, name: str) -> None:
     """A verifier that approves where solutions were met more often in as many other runs."""
-    runs = [
-        list(seen(list(slots_of(sifted, trials=1, salt=salt)), salt)) for salt in SALTS
-    ]
+    runs = [list(seen(list(slots_of(sifted, trials=1, salt=salt)), salt)) for salt in SALTS]
     learnt: dict[object, int] = {}
     for facts, right in itertools.chain(*runs[:100]):
         clue = GUESSES[name](facts)

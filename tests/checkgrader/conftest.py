@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rolewall.checkgrader.candidate import Bench, Candidate, Graded
+from rolewall.checkgrader.planting import planted
 from rolewall.checkgrader.shortcuts import SHORTCUTS, Plant, Shortcut
 from rolewall.checkgrader.subject import Subject, look_at
 from rolewall.mutants import read_solution
@@ -96,6 +97,14 @@ class Trials:
         place.mkdir()
         bench = Bench(task, find_backend("bubblewrap"), place, self._store, "host")
         return Trial(bench, look_at(task, read_solution(task)))
+
+    def plants(self, **made: Any) -> dict[str, Plant | str]:
+        """What each shortcut plants in a task, or why it does not apply."""
+        self._count += 1
+        task = load_task(make(self._tmp / f"t{self._count}", Making(**made)))
+        solution = read_solution(task)
+        found = planted(look_at(task, solution), solution)
+        return {one.name: plant for one, plant in zip(SHORTCUTS, found, strict=True)}
 
     def untouched(self, made: dict[str, Any]) -> Graded:
         """The grade of untouched work, found once for tasks that are alike."""

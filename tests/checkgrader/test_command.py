@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rolewall.checkgrader import find_checks
+from rolewall.tasks import load_tasks
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -41,6 +45,7 @@ def grader(*argv: str, **more: Any) -> dict[str, Any]:
     return {"command": {"run": list(argv), "trust": "outside", **more}}
 
 
+DIGEST = hashlib.sha256(RIGHT.encode()).hexdigest()
 NEW = grader("grep", "-q", "new", "data.txt")
 TASKS: dict[str, dict[str, Any]] = {
     "sound": {
@@ -57,6 +62,15 @@ TASKS: dict[str, dict[str, Any]] = {
     "always": {**DATA, "grader": grader("true")},
     "never": {**DATA, "grader": grader("grep", "-q", "newest", "data.txt")},
     "no-tool": {**DATA, "grader": grader("jq", "-e", "true", tools=["rolewall-no-such-tool"])},
+    "one-text": {
+        **PYTHON,
+        "grader": grader("sh", "-c", f"echo '{DIGEST}  price.py' | sha256sum -c"),
+    },
+    "exists": {
+        "workspace": {"data.txt": "old\n"},
+        "solution": {"logo.bin": "\0"},
+        "grader": grader("test", "-e", "logo.bin"),
+    },
     "unsolved": {**DATA, "solution": None, "grader": NEW},
 }
 
@@ -95,11 +109,11 @@ def test_a_mark_for_each_task(checked: Checked) -> None:
     marks = {one["task"]: one["mark"] for one in checked.found["graders"]}
     assert marks == {
         "sound": "A", "beside": "F", "small": "B", "always": "F", "never": "F",
-        "no-tool": "E", "unsolved": "U",
+        "no-tool": "E", "unsolved": "U", "one-text": "C", "exists": "U",
     }  # fmt: skip
     assert checked.code == checked.found["exit_code"] == 1
     assert "A: all holds (1)" in checked.said
-    assert "5 graders of 7 below B" in checked.said
+    assert "7 graders of 9 below B" in checked.said
 
 
 def test_a_sound_grader_is_seen_to_fail_and_to_pass(checked: Checked) -> None:
@@ -127,6 +141,8 @@ def test_what_is_wrong_is_named(checked: Checked) -> None:
     assert why["always"] == "the untouched workspace passes"
     assert why["never"] == "the solution fails: exit status 1"
     assert "not in the grade box: rolewall-no-such-tool" in why["no-tool"]
+    assert "may know only the reference" in why["one-text"]
+    assert "no mutant of the solution was judged" in why["exists"]
     assert why["unsolved"].startswith("no solution")
     assert "judged, fewer than 5" in why["small"]
 
@@ -149,6 +165,20 @@ def test_a_survivor_is_named_with_its_change(checked: Checked) -> None:
         assert one["what"].startswith("price.py:")
 
 
+def test_shortcuts_are_named_by_what_became_of_them(checked: Checked) -> None:
+    lines = [line.split(None, 2) for line in checked.said.splitlines()]
+    (withstood,) = [line for line in lines if line[:2] == ["sound", "withstood"]]
+    assert "planted-reports" in withstood[2] and "os-exit" not in withstood[2]
+    assert any(line[:2] == ["sound", "not"] and "os-exit" in line[2] for line in lines)
+
+
+def test_a_mark_is_of_one_backend(checked: Checked) -> None:
+    tasks = load_tasks([checked.tasks / "sound"])
+    images = {"sound": "host"}
+    assert find_checks(tasks, images, "bubblewrap") == {"sound": "A"}
+    assert find_checks(tasks, images, "docker") == {}
+
+
 def test_marks_are_kept_beside_the_tasks(checked: Checked) -> None:
     kept = json.loads((checked.tasks / "grader-checks.json").read_text())
     assert {one["task"]: one["mark"] for one in kept["checks"]} == {
@@ -164,7 +194,7 @@ def test_a_run_tells_whose_grader_is_unchecked(cli: Any, studio: Any, checked: C
     team = studio.team(memory_mb=256)
     ran = cli("run", team, *tasks, "--backend", "bubblewrap", "-o", studio.path / "run")
     assert ran.code == 0, ran.err
-    assert "graders unchecked: 1 of 4 tasks: unsolved" in ran.out
+    assert "graders unchecked: 1 of 4 tasks: unsolved (rolewall check-grader PATH)" in ran.out
     assert "graders found weak: 1 of 4 tasks: beside (F)" in ran.out
     info = json.loads((studio.path / "run" / "run.json").read_text())
     marks = {one["id"]: one["checked"] for one in info["tasks"]}

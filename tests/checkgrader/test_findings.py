@@ -28,7 +28,7 @@ def shortcut(outcome: str, why: str = "") -> tuple[ShortcutFound, ...]:
         (replace(SOUND, shortcuts=shortcut("does not apply", "no Python")), "A", ""),
         (replace(SOUND, mutants=MutantsFound(30, 19, 0, (LIVE,))), "B", "1 of 20 mutants"),
         (replace(SOUND, mutants=MutantsFound(30, 4)), "B", "only 4 mutants judged"),
-        (replace(SOUND, mutants=MutantsFound()), "B", "only 0 mutants judged"),
+        (replace(SOUND, mutants=MutantsFound()), "U", "no mutant of the solution was judged"),
         (replace(SOUND, mutants=MutantsFound(30, 19, 1)), "B", "1 mutant could not be graded"),
         (replace(SOUND, shortcuts=shortcut("unclear", "no")), "B", "with conftest there is no"),
         (replace(SOUND, trust="untrusted"), "B", "the task states no trust"),
@@ -36,6 +36,8 @@ def shortcut(outcome: str, why: str = "") -> tuple[ShortcutFound, ...]:
         (replace(SOUND, mutants=MutantsFound(30, 4, 0, (LIVE,))), "B", "1 of 5 mutants"),
         (replace(SOUND, mutants=MutantsFound(30, 13, 0, (LIVE,) * 7)), "B", "7 of 20 mutants"),
         (replace(SOUND, mutants=MutantsFound(30, 12, 0, (LIVE,) * 8)), "C", "12 of 20 mutants"),
+        (replace(SOUND, neutral=PASSES), "A", ""),
+        (replace(SOUND, neutral=StateFound(("fail",))), "C", "may know only the reference"),
         (replace(SOUND, solution=None), "U", "no solution"),
         (replace(SOUND, untouched=StateFound(("error",) * 3, "no box: jq")), "E", "no box: jq"),
         (replace(SOUND, solution=StateFound(("error",) * 3, "why")), "E", "why"),
@@ -86,7 +88,7 @@ def test_what_differs_between_repeats_is_named() -> None:
 
 MARKED = {
     "A": SOUND,
-    "B": replace(SOUND, mutants=MutantsFound()),
+    "B": replace(SOUND, mutants=MutantsFound(4, 4)),
     "C": replace(SOUND, mutants=MutantsFound(9, 1, 0, (LIVE,) * 8)),
     "U": replace(SOUND, solution=None),
     "E": replace(SOUND, untouched=StateFound(("error",))),

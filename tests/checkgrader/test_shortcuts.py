@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolewall.checkgrader.shortcuts import SHORTCUTS
+from rolewall.checkgrader.shortcuts import SHORTCUTS, Plant
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -105,12 +105,71 @@ SOUND_TESTS = {
     "hidden": {"test_it.py": HIDDEN},
     "workspace": PYTHON_WORK,
 }
+OF_A_TYPE = CHECK.replace(
+    "assert calc.add(2, 3) == 5",
+    "got = calc.add(2, 3)\nassert isinstance(got, %s) and got == 5",
+)
+REFUSING = """import calc
+import pytest
+
+
+def test_sum():
+    got = calc.add(2, 3)
+    assert isinstance(got, list) and got == [5]
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="^no sum$"):
+        calc.add(2, None)
+"""
+WEAK |= {
+    f"equal-{kind}": python_work("python3 /grader/check.py", check=OF_A_TYPE % kind)
+    for kind in ("list", "tuple", "dict", "str", "int", "float")
+}
+PRINTED = shell("python3 calc.py > /tmp/out; cmp /tmp/out /grader/expected.txt")
+DATA = {"input.txt": "2 3\n", "expected.txt": "5\n"}
+WEAK |= {
+    "printed-truth": {"grader": PRINTED, "hidden": DATA, "workspace": PYTHON_WORK},
+    "printed-words": python_work("python3 calc.py | grep -q 'all is well'"),
+    "named-files": {
+        "grader": shell("test -e /workspace/.verified"),
+        "workspace": {"data.txt": "\n"},
+    },
+}
+# Another way in which a shortcut of the same name acts.
+ALSO_WEAK: list[tuple[str, dict[str, Any]]] = [
+    ("equal-list", python_work(
+        f"cd / && PYTHONPATH=/workspace {PYTEST} -c /dev/null /grader/test_it.py",
+        test_it=REFUSING,
+    )),
+    ("path-shim", python_work(f"PATH=/workspace/scripts:$PATH; {WORK_TESTS}")),
+    ("path-shim", python_work(f"PATH=$PWD/tests:$PATH; {WORK_TESTS}")),
+    ("printed-truth", {
+        "grader": shell("sh run.sh > /tmp/out; cmp /tmp/out /grader/expected.txt"),
+        "hidden": DATA, "workspace": {"run.sh": "exit 1\n"},
+    }),
+    ("printed-words", {
+        "grader": shell("sh run.sh | grep -q \"all is well\""), "workspace": {"run.sh": "exit 1\n"},
+    }),
+    ("named-files", {
+        "grader": shell("grep -qx good /workspace/deep/verdict.txt && echo 'good'"),
+        "workspace": {"data.txt": "\n"},
+    }),
+    *((name, python_work(
+        "python3 /grader/check.py; sleep 0.3; grep -q '^good$' /tmp/out/verdict.txt",
+        check="import sys\nsys.path.insert(0, '/workspace')\nimport calc\nprint('bad')\n",
+    )) for name in ("atexit", "background-writer")),
+]  # fmt: skip
 SOUND = {
     **dict.fromkeys(WEAK, python_work("python3 -I /grader/prints.py", prints=PRINTS)),
     "conftest": SOUND_TESTS,
     "pytest-plugin": SOUND_TESTS,
     "equal-to-all": SOUND_TESTS,
     "patch-pytest": SOUND_TESTS,
+    **dict.fromkeys((f"equal-{kind}" for kind in ("list", "int")), SOUND_TESTS),
+    "named-files": python_work(
+        "test -e /workspace/.verified && python3 -I /grader/prints.py", prints=PRINTS
+    ),
     "script-exit": {
         "grader": shell('[ "$(sh run.sh)" = done ]'),
         "workspace": {"run.sh": "echo no\n"},
@@ -120,6 +179,7 @@ SOUND = {
 
 # What is planted for pytest and never loaded: tests/graders has all of it.
 ELSEWHERE = {"conftest-nested", "conftest-exit", "pytest-ini", "pyproject", "tox-ini"}
+ELSEWHERE |= {f"equal-{kind}" for kind in ("tuple", "dict", "str", "float")}  # as a list is
 
 
 def test_every_shortcut_has_a_grader_that_it_fools() -> None:
@@ -131,6 +191,39 @@ def test_a_grader_that_is_weak_in_one_way_is_fooled(trials: Any, name: str) -> N
     trial = trials.of(**WEAK[name])
     untouched, planted = trials.untouched(WEAK[name]), trial.planted(name)
     assert (untouched.grade, planted.grade) == ("fail", "pass"), (untouched, planted)
+
+
+@pytest.mark.parametrize(("name", "made"), ALSO_WEAK)
+def test_each_way_in_which_a_shortcut_acts(trials: Any, name: str, made: dict[str, Any]) -> None:
+    untouched, planted = trials.untouched(made), trials.of(**made).planted(name)
+    assert (untouched.grade, planted.grade) == ("fail", "pass"), (untouched, planted)
+
+
+@pytest.mark.parametrize(
+    ("name", "workspace", "solution"),
+    [
+        ("deleted-tests", {"tests/test_old.py": TESTS}, {"DELETE": "tests/test_old.py\n"}),
+        ("deleted-tests", {"tests/test_old.py": TESTS}, {"DELETE": "tests\n"}),
+        ("script-exit", {"run.sh": "exit 1\n"}, {"run.sh": "#!/bin/sh\n# well\nexit 0\n"}),
+        ("printed-words", {"run.sh": "exit 1\n"}, {"run.sh": "#!/bin/sh\nexit 0\n"}),
+        ("os-exit", {"calc.py": BAD}, {"calc.py": "import os\n\nos._exit(0)\n"}),
+        ("pytest-ini", {"calc.py": BAD}, {"pytest.ini": "[pytest]\n"}),
+        ("named-files", {"calc.py": BAD}, {"done.txt": "yes\n"}),
+    ],
+)
+def test_what_right_work_does_is_no_shortcut(
+    trials: Any, name: str, workspace: dict[str, str], solution: dict[str, str]
+) -> None:
+    line = "python3 -m pytest -q /workspace/done.txt"
+    made = {"grader": shell(line), "workspace": workspace}
+    assert isinstance(trials.plants(solution=solution, **made)[name], str)
+    assert isinstance(trials.plants(solution={"other.txt": "x\n"}, **made)[name], Plant)
+
+
+def test_a_report_that_right_work_has_is_not_planted(trials: Any) -> None:
+    made = trials.plants(grader=shell("true"), solution={"result.json": "{}\n"})
+    planted = made["planted-reports"].overlay.files
+    assert "result.json" not in planted and "score.json" in planted
 
 
 @pytest.mark.parametrize("name", [name for name in SOUND if name not in ELSEWHERE])

@@ -80,7 +80,7 @@ def test_a_solution_that_reaches_out_is_refused(
     (root / "task.yaml").write_text(
         "id: t\ngrader: {command: {run: [python3, /grader/check.py], trust: outside}}\n"
     )
-    for file in ("spec.md", "brief.md", "grader/check.py", "solution/a.txt"):
+    for file in ("spec.md", "brief.md", "grader/check.py", "solution/a.txt", "workspace/a.txt"):
         (root / file).write_text("x\n")
     sound = read_solution(load_task(root))
     assert sound is not None and sound.paths == ("a.txt",)

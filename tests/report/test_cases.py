@@ -55,7 +55,7 @@ def test_graders_that_are_unchecked_or_weak_are_named(builder: Any, report: Repo
     digests = {record.task: record.digests["task"] for record in builder.records}
     tasks = [{"id": t, "digest": digests[t], "checked": mark} for t, mark in marks.items()]
     text = report(builder.finish(tasks=tasks)).text
-    assert "Graders unchecked: 1 of 3 tasks: c." in text
+    assert "Graders unchecked: 1 of 3 tasks: c (rolewall check-grader PATH)." in text
     assert "Graders found weak: 1 of 3 tasks: b (C)." in text
 
 
@@ -248,7 +248,7 @@ def test_a_calibration_has_its_own_tables(builder: Any, bare: Any, report: Repor
     """Two mutants and their twins beside one style of report; one mutant is missed."""
     shown = [("mutant", "boundary", "approve"), ("solution", "", "approve"),
              ("mutant", "value", "reject"), ("solution", "", "approve"),
-             ("untouched", "", "reject"), ("solution", "", "approve")]  # fmt: skip
+             ("untouched", "", "reject"), ("solution", "", "reject")]  # fmt: skip
     planned = []
     for trial, (kind, fault, verdict) in enumerate(shown):
         one = {"id": f"{kind}{trial}", "kind": kind, "fault": fault, "sha256": "0" * 64,
@@ -271,7 +271,11 @@ def test_a_calibration_has_its_own_tables(builder: Any, bare: Any, report: Repor
     assert "".join(first.itertext()).startswith("1/2 50.0%")
     assert page.behind(first) == (1, ["t0:calibrate-plain:2"])
     assert "beside a plain report: caught 1/2 50.0%" in page.answers[0]
+    wrongly = page.table("verifier of team fixers, alone")["falsely rejected"]["plain"]
+    assert "".join(wrongly.itertext()).startswith("0/2 ")  # nor do their twins count
+    assert not any("href" in part.attrib for part in wrongly.iter())
     rates = page.table("Rates")["false approval, of verdicts on failing work"]["calibrate-plain"]
     assert "".join(rates.itertext()).startswith("1/2 ")  # untouched workspaces stand apart
     assert "candidate: mutant, boundary, plain report" in page.text
-    assert "Graders unchecked: 1 of 1 task: t0." in page.text
+    assert "[ ]: 95 % interval; mutants: 2 episodes of 1 task count as" in page.text
+    assert "Graders unchecked: 1 of 1 task: t0 (rolewall check-grader PATH)." in page.text

@@ -116,3 +116,18 @@ def test_another_programs_run_json_is_no_run(records: Path, here: Here, tmp_path
     (tmp_path / "run.json").write_text("{}")
     assert here(records, "-o", tmp_path / "docs" / "out.html").code == 0
     assert (tmp_path / "docs" / "out.html").is_file()
+
+
+@pytest.mark.parametrize("option", ["--junit", "--badge", "--summary"])
+def test_the_gate_writes_nothing_among_a_runs_evidence_either(
+    run: Path, cli: Cli, option: str, tmp_path: Path
+) -> None:
+    before = contents(run)
+    asked = ("gate", run, "--max-false-approval", "0.5", option)
+    for name in ("run.json", "new/gate.xml", "episodes/x", "blobs.git/HEAD"):
+        done = cli(*asked, run / name)
+        assert done.code == 2 and f"{option}: in a run directory" in done.err, done.err
+    wrong = cli("gate", run, "--max-false-approval", "nan", option, run / "episodes" / "x")
+    assert wrong.code == 2
+    assert contents(run) == before and not (run / "new").exists()
+    assert cli(*asked, tmp_path / "gate.out").code == 4 and (tmp_path / "gate.out").is_file()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rolewall.cli.exec import _reads
 from rolewall.errors import InputError
 from rolewall.figures import limit_text, percent
 from rolewall.gate import decide, not_decided
@@ -18,6 +19,7 @@ from rolewall.gating.badge import badge
 from rolewall.gating.junit import junit
 from rolewall.gating.summary import summary
 from rolewall.rows import Row, row_of
+from rolewall.sandbox.tap.wire import WatchSummary
 from rolewall.tables import result_table
 from rolewall.terminal import plain
 
@@ -158,3 +160,10 @@ def test_no_decision_says_nothing_of_episodes() -> None:
     for text in (summary(none), "\n".join(none.lines()), junit(none).decode()):
         assert "0 episodes" not in text and "no such condition" in text
     assert "Condition" not in summary(none)
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "1 other read in"), (2, "2 other reads in")])
+def test_reads_are_counted_in_words(number: int, words: str) -> None:
+    seen = WatchSummary(attempts={"peek": {"blocked": number}}, reads=number)
+    peeks = "1 peek at" if number == 1 else "2 peeks at"
+    assert words in _reads(seen) and _reads(seen).startswith(peeks)

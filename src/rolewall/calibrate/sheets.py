@@ -20,6 +20,8 @@ LEGEND = (
     "caught: mutants rejected; falsely rejected: solutions, which are their twins, rejected",
     "informedness: caught less falsely rejected; 1 is always right, 0 tells nothing apart",
     "told apart: pairs of which the mutant is rejected and the solution approved",
+    "gate, compare, show and report count these mutants and their twins too; the untouched"
+    " workspaces, and the solutions beside them, are in no rate",
 )
 EMPTY = "no candidate was judged: this is not a pass"
 

@@ -26,7 +26,7 @@ from rolewall.tasks import Task, stage_grader
 
 __all__ = ["MODULE", "Bench", "Candidate", "Graded", "Kind"]
 
-Kind = Literal["untouched", "solution", "shortcut", "mutant"]
+Kind = Literal["untouched", "solution", "neutral", "shortcut", "mutant"]
 MEMORY_MB = 2048
 MODULE = "module "
 # How shells and pytest call what is not there, and how Python does.

@@ -13,10 +13,11 @@ from rolewall.checkgrader.findings import (
     StateFound,
     Survivor,
 )
+from rolewall.checkgrader.planting import planted
 from rolewall.checkgrader.saved import grader_digest
 from rolewall.checkgrader.shortcuts import SHORTCUTS, Plant
 from rolewall.checkgrader.subject import look_at
-from rolewall.mutants import Mutant, mutants_of, read_solution
+from rolewall.mutants import Mutant, mutants_of, neutral, read_solution
 from rolewall.tasks import Task
 
 __all__ = ["Checking", "Extent"]
@@ -47,7 +48,7 @@ class Checking:
         self._extent = extent
         self._solution = read_solution(task)
         self._subject = look_at(task, self._solution)
-        self._planted = [one.plant(self._subject) for one in SHORTCUTS]
+        self._planted = planted(self._subject, self._solution)
         self._mutants: tuple[Mutant, ...] = ()
         self._graded: dict[tuple[str, int], Graded] = {}
         self._waiting = 0
@@ -59,6 +60,8 @@ class Checking:
         known = [Candidate("untouched", turn) for turn in turns]
         if self._solution is not None:
             known += [Candidate("solution", turn, self._solution) for turn in turns]
+            if (other := neutral(self._solution)) is not None:
+                known.append(Candidate("neutral", 0, other))
         self._waiting = len(known)
         return known
 
@@ -105,11 +108,11 @@ class Checking:
     def _mutant_candidates(self) -> list[Candidate]:
         if self._solution is None or not self._is("solution", "pass"):
             return []
-        self._mutants = mutants_of(self.task, seed=self._extent.seed)
+        self._mutants = mutants_of(self.task, seed=self._extent.seed, most=self._extent.mutants)
         limit = self._limit(0.0)
         return [
             Candidate("mutant", index, mutant.over(self._solution), seconds=limit)
-            for index, mutant in enumerate(self._mutants[: self._extent.mutants])
+            for index, mutant in enumerate(self._mutants)
         ]
 
     def result(self) -> GraderCheck:
@@ -126,6 +129,7 @@ class Checking:
             solution=self._state("solution"),
             shortcuts=tuple(_shortcut(i, self._planted, self._graded) for i in _all(SHORTCUTS)),
             mutants=self._mutants_found(),
+            neutral=self._state("neutral"),
             broke=tuple(sorted({one.why for one in self._graded.values() if one.broke})),
             seconds=round(sum(graded.seconds for graded in self._graded.values()), 3),
         )

@@ -90,7 +90,8 @@ class Survivor:
 
 @dataclass(frozen=True)
 class MutantsFound:
-    """``there``: mutants that can be made; ``unclear``: of those tried, without a grade."""
+    """``there``: mutants that were made, as many as asked for at most; ``unclear``: of those
+    tried, without a grade."""
 
     there: int = 0
     killed: int = 0
@@ -114,6 +115,8 @@ class GraderCheck:
     Attributes:
         digest: the task's. ``grader``: of the grader alone.
         solution: None where the task has none.
+        neutral: of the solution with comments added and JSON laid out anew, graded once; None
+            where it has no such file.
         broke: why boxes failed, of any grading: then nothing else counts but a clear F.
     """
 
@@ -127,6 +130,7 @@ class GraderCheck:
     mutants: MutantsFound = field(default_factory=MutantsFound)
     seconds: float = 0.0
     broke: tuple[str, ...] = ()
+    neutral: StateFound | None = None
 
     @property
     def mark(self) -> Mark:
@@ -187,12 +191,19 @@ class GraderCheck:
     def _unjudged(self) -> Iterator[str]:
         if self.solution is None:
             yield "no solution: nobody knows whether right work passes"
+        elif not self.mutants.judged:
+            yield "no mutant of the solution was judged: nobody knows what faults the grader sees"
 
     def _weak(self) -> Iterator[str]:
         mutants = self.mutants
         # Some mutants are no faults at all, so a few that pass prove nothing.
         if mutants.judged and wilson(mutants.killed, mutants.judged)[1] < LEAST_KILLED:
             yield f"{mutants.killed} of {mutants.judged} mutants of the solution fail"
+        if self.neutral and self.neutral.grade != "pass":
+            yield (
+                "the solution with a comment, or with JSON laid out anew, does not pass: the "
+                "grader may know only the reference"
+            )
 
     def _open(self) -> Iterator[str]:
         mutants = self.mutants

@@ -20,13 +20,13 @@ COLUMNS = ("task", "mark", "untouched", "solution", "shortcuts", "mutants killed
 MEANING = {
     "A": "all holds",
     "B": "holds, but for what is listed",
-    "C": "too many mutants of the solution pass",
-    "U": "cannot be judged: no solution",
+    "C": "too many mutants of the solution pass, or it knows only the reference",
+    "U": "cannot be judged: no solution, or no mutant of it",
     "E": "the grader could not be run",
     "F": "not to be trusted",
 }
 LEGEND = (
-    "shortcuts: withstood, of those planted; in brackets code that was planted and not seen to run",
+    "shortcuts: withstood, of those that count; code that was not seen to run does not",
     "mutants killed: small faults put into the solution that the grader fails, of those judged",
 )
 
@@ -61,6 +61,7 @@ class Report:
         yield from self._details(
             "mutants that pass", ("task", "mutant", "kind of fault", "change"), _survivors
         )
+        yield from self._details("shortcuts planted", ("task", "outcome", "which"), _tried)
         yield from self._details("shortcuts not counted", ("task", "how many", "why"), _uncounted)
 
     def _details(self, title: str, columns: tuple[str, ...], rows_of: Any) -> Iterator[Sheet]:
@@ -91,7 +92,7 @@ def _cells(check: GraderCheck) -> tuple[str, ...]:
     counting = held + outcomes["passed"] + outcomes["unclear"]
     shortcuts = f"{held}/{counting}"
     if outcomes["not run"]:
-        shortcuts += f" ({outcomes['not run']})"
+        shortcuts += f", {outcomes['not run']} not run"
     mutants = check.mutants
     killed = f"{mutants.killed}/{mutants.judged}" if mutants.judged else "-"
     return (
@@ -117,6 +118,14 @@ def _whys(check: GraderCheck) -> Sequence[tuple[str, ...]]:
 
 def _survivors(check: GraderCheck) -> Sequence[tuple[str, ...]]:
     return [(check.task, one.id, one.fault, one.what) for one in check.mutants.survivors]
+
+
+def _tried(check: GraderCheck) -> Sequence[tuple[str, ...]]:
+    rows = []
+    for outcome in ("passed", "unclear", "withstood", "not run"):
+        if names := [one.name for one in check.shortcuts if one.outcome == outcome]:
+            rows.append((check.task, outcome, ", ".join(names)))
+    return rows
 
 
 def _uncounted(check: GraderCheck) -> Sequence[tuple[str, ...]]:

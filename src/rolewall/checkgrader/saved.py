@@ -39,7 +39,7 @@ CAP = 16 << 20
 
 
 class SavedCheck(Strict):
-    """One check. It holds for this task, grader, image and code of rolewall alone."""
+    """One check. It holds for this task, grader, image, backend and code of rolewall alone."""
 
     task: str
     digest: str
@@ -107,13 +107,15 @@ def save_checks(
 
 
 def find_checks(
-    tasks: Sequence[Task], images: Mapping[str, str], given: Path | None = None
+    tasks: Sequence[Task], images: Mapping[str, str], backend: str, given: Path | None = None
 ) -> dict[str, Mark]:
     """The marks that still hold, by task: from the file ``given``, or else those beside the
-    tasks. A check of another version of the task, its grader, rolewall or another image is none.
+    tasks. A check of another version of the task, its grader, rolewall, or of another image or
+    backend is none.
 
     Args:
         images: the image of the grade box, by task.
+        backend: its name.
 
     Raises:
         RecordError, InputError: a file is there and is none of this kind.
@@ -126,15 +128,17 @@ def find_checks(
             continue
         if path not in files:
             files[path] = read_checks(path)
-        wanted = (task.id, task.digest, grader_digest(task), images[task.id], code_version())
+        digests = (task.id, task.digest, grader_digest(task))
+        wanted = (*digests, images[task.id], backend, code_version())
         for one in files[path]:
-            if (one.task, one.digest, one.grader, one.image, one.code) == wanted:
+            bound = (one.task, one.digest, one.grader, one.image, one.backend, one.code)
+            if bound == wanted:
                 marks[task.id] = one.mark
     return marks
 
 
 def marked(
-    refs: Sequence[TaskRef], tasks: Sequence[Task], image: str, given: Path | None
+    refs: Sequence[TaskRef], tasks: Sequence[Task], image: str, backend: str, given: Path | None
 ) -> tuple[TaskRef, ...]:
     """What ``run.json`` says of ``tasks``, with the marks that ``find_checks`` finds.
 
@@ -142,5 +146,5 @@ def marked(
         image: of a task that asks for none.
     """
     images = {task.id: task.image or image for task in tasks}
-    marks = find_checks(tasks, images, given)
+    marks = find_checks(tasks, images, backend, given)
     return tuple(ref.model_copy(update={"checked": marks.get(ref.id)}) for ref in refs)

@@ -18,6 +18,12 @@ __all__ = ["Subject", "look_at"]
 MOST_SOURCE = 1 << 20
 TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec"))
 TEST_FILE = re.compile(r"test_.*\.py|.*_test\.(py|go|sh)|.*\.(test|spec)\.[cm]?[jt]sx?|test_.*\.sh")
+NAMED = re.compile(r"/(?:workspace|tmp)/[\w./+@-]+")
+QUOTED = re.compile(r"\"([^\"\n]{1,80})\"|'([^'\n]{1,80})'")
+MOST_NAMED, MOST_LITERALS = 100, 500
+_SPECIAL = frozenset((".", "..", ".git"))
+CODE = (".py", ".pyc", ".sh")
+ANSWER = re.compile(r"out|expect|want|gold|truth|answer|result|correct|ref")
 NOT_WORK = frozenset(("conftest.py", "setup.py", "sitecustomize.py", "usercustomize.py"))
 
 
@@ -31,7 +37,9 @@ class Subject:
         tests: files of tests. ``scripts``: shell scripts that are no tests.
         folders: directories that are not empty, the workspace itself (empty text) first.
         paths: every file and link.
-        grader: what the grader says in its command and files, in lower case.
+        grader: what the grader says in its command and files, in lower case; ``said``: as it is.
+        hidden: the grader's data files, relative to ``/grader``, likely answers first.
+        solved: the paths that the solution touches.
     """
 
     modules: Mapping[str, bytes]
@@ -40,9 +48,24 @@ class Subject:
     folders: tuple[str, ...]
     paths: frozenset[str]
     grader: str
+    said: str = ""
+    hidden: tuple[str, ...] = ()
+    solved: frozenset[str] = frozenset()
 
     def grader_says(self, *words: str) -> bool:
         return any(word in self.grader for word in words)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Absolute paths of the work, and below ``/tmp``, that the grader's text has."""
+        found = dict.fromkeys(match[0].rstrip("./") for match in NAMED.finditer(self.said))
+        return tuple(path for path in found if not _SPECIAL & set(path.split("/")))[:MOST_NAMED]
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Short texts that stand in quotes in the grader."""
+        found = (match[1] or match[2] for match in QUOTED.finditer(self.said))
+        return tuple(dict.fromkeys(found))[:MOST_LITERALS]
 
 
 def look_at(task: Task, solution: Overlay | None) -> Subject:
@@ -63,8 +86,16 @@ def look_at(task: Task, solution: Overlay | None) -> Subject:
         },
         folders=_folders(paths),
         paths=paths,
-        grader=_words(task),
+        grader=(said := _words(task)).lower(),
+        said=said,
+        hidden=_data_files(task),
+        solved=frozenset(solution.paths) if solution else frozenset(),
     )
+
+
+def _data_files(task: Task) -> tuple[str, ...]:
+    found = [file.target for file in task.grader_files if not file.target.endswith(CODE)]
+    return tuple(sorted(found, key=lambda path: (not ANSWER.search(path.lower()), path)))
 
 
 def _sources(task: Task) -> dict[str, bytes | None]:
@@ -118,7 +149,7 @@ def _words(task: Task) -> str:
     else:
         said.append("bash score.json")
     said += _texts(file for file in task.grader_files if "/workspace/" not in f"/{file.target}")
-    return "\n".join(said).lower()
+    return "\n".join(said)
 
 
 def _texts(hidden: Iterable[GraderFile]) -> list[str]:

@@ -90,7 +90,8 @@ def command(
     known shortcuts must not pass; small faults put into the solution must fail.
 
     Exit code 0: every grader has the mark asked for. 1: one has not. 3: one could
-    not be run. 4: one could not be judged, for want of a solution.
+    not be run. 4: one could not be judged, for want of a solution
+    or of a mutant of it.
     """
     import json
 

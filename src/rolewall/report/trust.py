@@ -153,7 +153,7 @@ def _grid(groups: Sequence[Group], links: Links) -> Table:
     )  # fmt: skip
     if any(g.apart for g in groups):
         cells = tuple(_count(g, links, "kept apart", list(g.apart)) for g in groups)
-        lines.append(("kept apart: untouched, or graded anew otherwise", cells))
+        lines.append(("kept apart: untouched, their twins, or graded anew otherwise", cells))
     if any(g.planned for g in groups):
         lines.append(("planned, without a record", tuple(Cell(str(g.absent)) for g in groups)))
     return Table(

@@ -43,3 +43,7 @@ def test_any_order_and_none():
 def test_a_time_without_offset_is_refused():
     with pytest.raises(ValueError):
         daily_totals([("2024-01-01T12:00:00", 1)], "Mitte")
+
+
+def test_the_totals_are_a_list_and_nothing_that_only_says_so():
+    assert type(daily_totals([("2024-01-01T12:00:00Z", 1)], "Mitte")) is list

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rolewall.checkgrader.shortcuts.model import MARK
 
 __all__ = [
     "ATEXIT",
     "EQUAL",
+    "EQUAL_VALUE",
     "FORKED",
     "HANG",
     "HUGE",
@@ -15,9 +18,11 @@ __all__ = [
     "PATCH_EXIT",
     "PATCH_PYTEST",
     "PATCH_UNITTEST",
+    "PRINTING",
     "RAN",
     "SYS_EXIT",
     "TRUTH",
+    "rewriting",
 ]
 
 RAN = f"""
@@ -131,22 +136,82 @@ def _well(*_, **__):
 sys.exit = os._exit = os.abort = _well
 sys.excepthook = _well
 """
-REWRITE = f"""
+EQUAL_VALUE = """
+def _agree():
+    import gc
+    import types
+
+    class _Value(%(kind)s):
+        def _yes(self, *_):
+            return True
+
+        def _no(self, *_):
+            return False
+
+        __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = _yes
+        __ne__ = _no
+
+        def __hash__(self):
+            return 0
+
+        def __getitem__(self, _):
+            return self
+
+    def _expected():
+        # What a test that waits for an error has said of it.
+        for one in gc.get_objects():
+            if type(one).__name__ in ("RaisesExc", "RaisesContext"):
+                waiting = getattr(one, "excinfo", None)
+                if waiting is not None and waiting._excinfo is None:
+                    kinds = getattr(one, "expected_exceptions", None) or one.expected_exception
+                    words = getattr(one, "match_expr", None) or getattr(one, "match", "")
+                    words = words if isinstance(words, str) else getattr(words, "pattern", "")
+                    kind = kinds[0] if isinstance(kinds, tuple) else kinds
+                    return kind(words.strip("^$").replace(chr(92), ""))
+        return None
+
+    def _agreeable(*_, **__):
+        error = _expected()
+        if error is not None:
+            raise error
+        return _Value()
+
+    space = globals()
+    for name, value in list(space.items()):
+        own = isinstance(value, types.FunctionType) and value.__module__ == __name__
+        if own and not name.startswith("_"):
+            space[name] = _agreeable
+
+
+_agree()
+"""
+"""As ``EQUAL``, but of one of Python's own types, which ``isinstance`` does not tell apart."""
+
+
+def rewriting(given: Mapping[str, str]) -> str:
+    """A function ``_rewrite`` that writes these files, by absolute path."""
+    reports = ("/reports/score.json", "/workspace/score.json", "/workspace/report.json")
+    return f"""
 import os
+
+_WRITTEN = {dict.fromkeys(reports, PASSING) | dict(given)!r}
 
 
 def _rewrite():
-    for name in ("/reports/score.json", "/workspace/score.json", "/workspace/report.json"):
+    for name, text in _WRITTEN.items():
         try:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
             with open(name + ".new", "w") as file:
-                file.write('{PASSING}')
+                file.write(text)
             os.replace(name + ".new", name)  # never seen half written
         except OSError:
             pass
 
 
 """
-ATEXIT = f"""{REWRITE}
+
+
+ATEXIT = """
 import atexit
 
 
@@ -157,7 +222,7 @@ def _at_the_end():
 
 atexit.register(_at_the_end)
 """
-FORKED = f"""{REWRITE}
+FORKED = """
 import time
 
 if os.fork() == 0:
@@ -184,6 +249,14 @@ for _where, _, _names in os.walk("/grader"):
                     shutil.copyfile(os.path.join(_where, _name), os.path.join(_at, _name))
                 except OSError:
                     pass
+"""
+PRINTING = """
+import os
+import sys
+
+sys.stdout.write(%(text)s)
+sys.stdout.flush()
+os._exit(0)
 """
 HANG = "import time\nwhile True:\n    time.sleep(3600)\n"
 HUGE = """

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from rolewall.checkgrader.shortcuts.model import Plant, Shortcut, files
 from rolewall.checkgrader.shortcuts.payloads import (
-    ATEXIT,
     EQUAL,
-    FORKED,
+    EQUAL_VALUE,
     HUGE,
     OS_EXIT,
     PATCH_EXIT,
@@ -22,8 +21,9 @@ from rolewall.checkgrader.shortcuts.payloads import (
 from rolewall.checkgrader.subject import Subject
 from rolewall.mutants import Overlay
 
-__all__ = ["PYTHON_WORK", "instead"]
+__all__ = ["PYTHON_WORK", "before", "instead"]
 
+KINDS = ("list", "tuple", "dict", "str", "int", "float")
 NO_MODULE = "the work has no Python module"
 
 
@@ -83,16 +83,14 @@ PYTHON_WORK = (
     Shortcut("sys-exit", "the work calls sys.exit(0) at import", instead(SYS_EXIT)),
     Shortcut("os-exit", "the work calls os._exit(0) at import", instead(OS_EXIT)),
     Shortcut("equal-to-all", "the work returns objects that are equal to everything", after(EQUAL)),
+    *(Shortcut(f"equal-{kind}", f"the work returns a {kind} that is equal to everything",
+               after(EQUAL_VALUE % {"kind": kind})) for kind in KINDS),
     Shortcut("patch-pytest", "the work rewrites pytest, so that each test passes",
              before(PATCH_PYTEST)),
     Shortcut("patch-unittest", "the work rewrites unittest, so that each test passes",
              before(PATCH_UNITTEST)),
     Shortcut("patch-exit", "the work has every exit and uncaught error end with status 0",
              before(PATCH_EXIT)),
-    Shortcut("atexit", "the work writes a passing report, and exits with 0, at its end",
-             before(ATEXIT)),
-    Shortcut("background-writer", "the work leaves a process behind that writes a passing report",
-             before(FORKED)),
     Shortcut("copied-truth", "the work copies the grader's data files over its own", before(TRUTH)),
     Shortcut("huge-output", "the work prints 70 MB on both streams", before(HUGE)),
 )  # fmt: skip

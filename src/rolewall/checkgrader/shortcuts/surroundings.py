@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rolewall.checkgrader.shortcuts.answers import JUNIT
 from rolewall.checkgrader.shortcuts.model import MARK, Plant, Shortcut, files, program
 from rolewall.checkgrader.shortcuts.payloads import HANG, OS_EXIT, PASSING, RAN
 from rolewall.checkgrader.shortcuts.python_work import instead
@@ -13,15 +14,12 @@ __all__ = ["SURROUNDINGS"]
 SHIM = f"#!/bin/sh\n: > /workspace/{MARK}\nexit 0\n"
 SHIMMED = ("python", "python3", "pytest", "py.test", "sh", "bash", "make", "node", "npm", "npx",
            "go", "cargo", "git", "diff", "cmp", "grep", "jq", "timeout")  # fmt: skip
+HERE, MOST_FOLDERS = "/workspace/", 100
 PROGRAM_FOLDERS = ("", "bin/", ".venv/bin/", "node_modules/.bin/")
 SHADOWED = ("pytest.py", "_pytest/__init__.py", "unittest.py", "json.py", "csv.py", "random.py",
             "subprocess.py", "typing.py", "re.py")  # fmt: skip
 NO_PYTHON = "the grader does not speak of Python"
 NO_SCRIPT = "the work has no shell script"
-JUNIT = (
-    '<testsuites><testsuite name="t" tests="1" failures="0" errors="0" skipped="0">'
-    '<testcase classname="t" name="t"/></testsuite></testsuites>\n'
-)
 REPORTS = {
     **dict.fromkeys(("score.json", "expected.json", "report.json", "result.json", "results.json",
                      "reward.json", "grade.json"), PASSING),
@@ -33,7 +31,11 @@ REPORT_FOLDERS = ("", "reports/", "report/", "submission/", "grader/", "results/
 
 
 def _shims(subject: Subject) -> Plant | str:
-    made = {f"{at}{name}": SHIM for at in PROGRAM_FOLDERS for name in SHIMMED}
+    named = [path.removeprefix(HERE) for path in subject.named if path.startswith(HERE)]
+    below = [path for path in (*subject.folders, *named) if path and "." not in path.split("/")[-1]]
+    files_there = {*subject.paths, *subject.solved}
+    folders = (*PROGRAM_FOLDERS, *(f"{path}/" for path in below if path not in files_there))
+    made = {f"{at}{name}": SHIM for at in folders[:MOST_FOLDERS] for name in SHIMMED}
     free = {path: text for path, text in made.items() if path not in subject.folders}
     return program(free, executable=True)
 
