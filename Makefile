@@ -2,17 +2,21 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_ARGS ?= -n auto
+# Many tests wait for something: two a core.
+PYTEST_ARGS ?= -n $$((2 * $$(nproc)))
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard sandbox/init/*.c sandbox/init/*.h sandbox/init/Makefile)
 
-.PHONY: demo test lint machine clean
+.PHONY: demo test test-long lint machine clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: machine $(VENV)/.dev lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-long: export ROLEWALL_TEST_LONG = 1
+test-long: test
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

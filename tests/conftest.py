@@ -64,6 +64,7 @@ MISSING: dict[str, Callable[[], str]] = {
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     _leave_out_inspect(config, items)
+    _leave_out_long(config, items)
     found = {name: check() for name, check in MISSING.items()}
     for item in items:
         for name, why in found.items():
@@ -73,12 +74,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _leave_out_inspect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The extra is heavier than all the rest: only who asks for it, or has it, tests with it."""
-    if "inspect" in REQUIRED or importlib.util.find_spec("inspect_ai"):
+    if "inspect" not in REQUIRED and not importlib.util.find_spec("inspect_ai"):
+        _leave_out(config, items, lambda item: item.get_closest_marker("inspect") is not None)
+
+
+def _leave_out_long(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where the whole suite is asked for: tests asked for by name run, however long."""
+    path = Path(__file__).with_name("long.txt")
+    if os.environ.get("ROLEWALL_TEST_LONG") or not path.exists() or not _whole(config):
         return
-    out = [item for item in items if item.get_closest_marker("inspect")]
+    lines = path.read_text("utf-8").splitlines()
+    long = {line for line in lines if line and not line.startswith("#")}
+    names = {name for item in items for name in (item.nodeid, item.nodeid.partition("[")[0])}
+    if strange := long - names:
+        raise pytest.UsageError(f"{path} names what is no test: {', '.join(sorted(strange))}")
+    _leave_out(config, items, lambda i: bool({i.nodeid, i.nodeid.partition("[")[0]} & long))
+
+
+def _whole(config: pytest.Config) -> bool:
+    return config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.keyword
+
+
+def _leave_out(
+    config: pytest.Config, items: list[pytest.Item], which: Callable[[pytest.Item], bool]
+) -> None:
+    out = [item for item in items if which(item)]
     if out:
         config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in out]
+        items[:] = [item for item in items if not which(item)]
 
 
 Report = pytest.TestReport | pytest.CollectReport
