@@ -92,7 +92,15 @@ def _leave_out_long(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _whole(config: pytest.Config) -> bool:
+    """Whether nothing was chosen. A worker of xdist is told, since it gets every path named."""
+    if hasattr(config, "workerinput"):
+        return bool(config.workerinput.get("whole"))
     return config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.keyword
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["whole"] = _whole(node.config)
 
 
 def _leave_out(
