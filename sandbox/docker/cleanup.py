@@ -32,12 +32,14 @@ def remove(engine: Engine, container: str) -> None:
 
 
 def _remove(client: Any, container: str) -> None:
+    from docker.errors import APIError
+
     until = time.monotonic() + client.timeout
     while True:
         try:
             client.remove_container(container, v=True, force=True)
             return
-        except Exception as problem:
+        except APIError as problem:
             if is_being_removed(problem):
                 client.wait(container, timeout=int(client.timeout), condition="removed")
                 return

@@ -66,8 +66,7 @@ def _true_or_false(place: str, value: object) -> None:
 
 
 def _between(place: str, value: object, low: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low < value < 1.0:  # type: ignore[operator]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < 1.0:
         raise InputError(
             "out of range", place=place, got=value, expected=f"above {low:g} and below 1"
         )

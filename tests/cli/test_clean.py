@@ -75,9 +75,10 @@ def test_with_nothing_of_ones_own_left_it_is_quiet_on_standard_output(
 
 
 @pytest.mark.root
-def test_where_a_user_can_have_nothing_nothing_is_left(ordinary: User) -> None:
+def test_where_a_user_can_have_nothing_nothing_is_left(ordinary: User, tmp_path: Path) -> None:
     """As after ``su`` without a login: the environment is another user's."""
-    ordinary.env.update(XDG_RUNTIME_DIR="/run/user/none/of/mine", XDG_CACHE_HOME="/root/.cache")
+    tmp_path.chmod(0o700)
+    ordinary.env.update(XDG_RUNTIME_DIR="/run/user/none/of/mine", XDG_CACHE_HOME=str(tmp_path))
     done = ordinary.cli("clean")
     assert done.code in (0, 3) and "bug in rolewall" not in done.err, done.err
     assert "/run/user/none" not in done.err

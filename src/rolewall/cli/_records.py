@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -77,7 +77,7 @@ def records_options(function: F) -> F:
 
     for option in reversed(OPTIONS):
         taking = option(taking)
-    return taking  # type: ignore[return-value]
+    return cast(F, taking)
 
 
 def mapping_of(given: dict[str, Any]) -> RecordMapping | None:
