@@ -5,7 +5,16 @@ from __future__ import annotations
 if __name__ != "rolewall.roles":
     raise ImportError(f"import this as rolewall.roles, not as {__name__}")
 
-from rolewall.roles.acting import HANDOFF_ZONES, Acted, Turn, act
+from rolewall.roles.acting import act
+from rolewall.roles.agents import (
+    Agent,
+    ChatAgent,
+    CommandAgent,
+    HumanAgent,
+    PresetAgent,
+    ReplayAgent,
+    ScriptAgent,
+)
 from rolewall.roles.check import (
     CHECK_SOCKET,
     CheckCopy,
@@ -14,7 +23,9 @@ from rolewall.roles.check import (
     WorkChanged,
     check_spec,
 )
+from rolewall.roles.door import GATEWAY, GATEWAY_URL, ModelDoor, model_environment
 from rolewall.roles.handoff import (
+    HANDOFF_ZONES,
     MAX_HANDOFF,
     Artifact,
     Collected,
@@ -25,6 +36,8 @@ from rolewall.roles.handoff import (
     read_handoff,
 )
 from rolewall.roles.isolation import Execution, claim_seen, runs_work
+from rolewall.roles.models import Budget, Endpoint, ModelAccess, Price
+from rolewall.roles.playing import Acted, Turn
 from rolewall.roles.prompt import TaskFacts, render_prompt
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.seal import (
@@ -37,11 +50,13 @@ from rolewall.roles.seal import (
     sealed_bytes,
     verify_seal,
 )
-from rolewall.roles.team import Agent, CommandAgent, ScriptAgent, Team, load_team
+from rolewall.roles.team import Team, load_team
 from rolewall.roles.verdict import MAX_VERDICT, Check, ParsedVerdict, read_verdict
 
 __all__ = [
     "CHECK_SOCKET",
+    "GATEWAY",
+    "GATEWAY_URL",
     "HANDOFF_ZONES",
     "MAX_HANDOFF",
     "MAX_SEALED",
@@ -49,6 +64,8 @@ __all__ = [
     "Acted",
     "Agent",
     "Artifact",
+    "Budget",
+    "ChatAgent",
     "Check",
     "CheckCopy",
     "CheckRun",
@@ -56,10 +73,17 @@ __all__ = [
     "Collected",
     "CommandAgent",
     "Condition",
+    "Endpoint",
     "Evidence",
     "Execution",
     "Handoff",
+    "HumanAgent",
+    "ModelAccess",
+    "ModelDoor",
     "ParsedVerdict",
+    "PresetAgent",
+    "Price",
+    "ReplayAgent",
     "Script",
     "ScriptAgent",
     "Seal",
@@ -74,6 +98,7 @@ __all__ = [
     "claim_seen",
     "complete_and_seal",
     "load_team",
+    "model_environment",
     "parse_handoff",
     "parse_script",
     "parse_sealed",

@@ -20,6 +20,7 @@ from rolewall._validate import Strict, Version1, validate
 from rolewall.errors import InputError
 
 __all__ = [
+    "HANDOFF_ZONES",
     "MAX_HANDOFF",
     "Artifact",
     "Collected",
@@ -34,6 +35,9 @@ __all__ = [
 
 MAX_HANDOFF = 256 * 1024
 """Bytes a handoff may have."""
+
+HANDOFF_ZONES = {"planner": "plan", "executor": "report", "verifier": "feedback"}
+"""Where each role's handoff lies, as ``/ZONE/handoff.json``."""
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Text = Annotated[str, Field(max_length=200_000)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["PLACEHOLDERS", "expand", "unknown_placeholders"]
+__all__ = ["PLACEHOLDERS", "checked_word", "expand", "unknown_placeholders"]
 
 PLACEHOLDERS: Mapping[str, str] = {
     "agents": "the directory that holds copies of the files beside the team file",
@@ -31,3 +31,17 @@ def expand(text: str, values: Mapping[str, str]) -> str:
         return values.get(match["name"], match[0])
 
     return _BRACES.sub(replace, text)
+
+
+def checked_word(text: str) -> str:
+    """``text``, a word of a team file's that may hold placeholders; ValueError if it cannot."""
+    if "\0" in text:
+        raise ValueError("a NUL character")
+    unknown = unknown_placeholders(text)
+    if unknown:
+        known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+        raise ValueError(
+            f"unknown placeholder {{{unknown[0]}}}, not one of {known}; "
+            f"for the text itself write {{{{{unknown[0]}}}}}"
+        )
+    return text

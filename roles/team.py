@@ -14,67 +14,17 @@ from rolewall._beneath import Root
 from rolewall._files import MAX_TEXT, load_yaml
 from rolewall._validate import validate
 from rolewall.errors import TeamError
-from rolewall.policies import ROLES, HostPort, Limits, Observe, parse_host_port
-from rolewall.roles.placeholders import expand
-from rolewall.roles.script import Script, parse_script
-from rolewall.roles.teamfile import AgentFile, TeamFile
+from rolewall.policies import ROLES, HostPort, Limits, Observe
+from rolewall.roles.agents import Agent, ScriptAgent
+from rolewall.roles.making import make_agent
+from rolewall.roles.models import Endpoint
+from rolewall.roles.teamfile import TeamFile
 
-__all__ = [
-    "AGENTS_PATH",
-    "PROMPT_PATH",
-    "Agent",
-    "CommandAgent",
-    "ScriptAgent",
-    "Team",
-    "load_team",
-]
-
-AGENTS_PATH = "/rolewall/agents"
-PROMPT_PATH = "/rolewall/prompt.md"
+__all__ = ["Team", "load_team"]
 
 _MAX_FILES = 2_000
 _MAX_BYTES = 64 << 20
 _LEFT_OUT = frozenset({".git", "__pycache__"})  # they change without the team changing
-
-
-@dataclass(frozen=True)
-class CommandAgent:
-    """Any program, run in its role's box.
-
-    ``prompt`` says how it is told what to do: ``file`` (it reads ``{prompt}``), ``argument``
-    (the text is its last argument) or ``stdin``.
-    """
-
-    command: tuple[str, ...]
-    prompt: Literal["file", "argument", "stdin"]
-    env: Mapping[str, str]
-    network: tuple[HostPort, ...]
-
-    def argv(self, *, role: str, task: str) -> tuple[str, ...]:
-        """The command with its placeholders filled in; the prompt argument is not added."""
-        values = _values(role, task)
-        return tuple(expand(word, values) for word in self.command)
-
-    def environment(self, *, role: str, task: str) -> dict[str, str]:
-        values = _values(role, task)
-        return {name: expand(value, values) for name, value in self.env.items()}
-
-
-@dataclass(frozen=True)
-class ScriptAgent:
-    """A list of shell steps; ``path`` is its file, relative to the team file."""
-
-    path: str
-    script: Script
-    env: Mapping[str, str]
-    network: tuple[HostPort, ...]
-
-    def environment(self, *, role: str, task: str) -> dict[str, str]:
-        values = _values(role, task)
-        return {name: expand(value, values) for name, value in self.env.items()}
-
-
-Agent = CommandAgent | ScriptAgent
 
 
 @dataclass(frozen=True)
@@ -107,6 +57,12 @@ class Team:
     def network(self) -> dict[str, tuple[HostPort, ...]]:
         """Destinations by role, for the policy."""
         return {role: agent.network for role, agent in self.agents.items() if agent.network}
+
+    @property
+    def endpoints(self) -> dict[str, Endpoint]:
+        """The model endpoints that any role may call, by name."""
+        asked = (agent.access.endpoint for agent in self.agents.values() if agent.access)
+        return {endpoint.name: endpoint for endpoint in asked}
 
     def files_of(self, role: str) -> dict[str, bytes]:
         """The files that ``role`` may see: all but other roles' scripts, and directories
@@ -144,7 +100,11 @@ def load_team(path: Path) -> Team:
         file = validate(TeamFile, load_yaml(data, place, error=TeamError), place, TeamError)
         contents, executables = _collect(root)
     contents[path.name] = data
-    agents = {role: _agent(role, file, contents, place) for role in file.in_order()}
+    endpoints = {name: model.endpoint_named(name) for name, model in file.models.items()}
+    agents = {
+        role: make_agent(role, file.roles[role].agent, endpoints, contents, place)
+        for role in file.in_order()
+    }
     return Team(
         name=file.team,
         path=path,
@@ -159,38 +119,6 @@ def load_team(path: Path) -> Team:
         agents=MappingProxyType(agents),
         executables=executables,
         contents=MappingProxyType(contents),
-    )
-
-
-def _values(role: str, task: str) -> dict[str, str]:
-    return {"agents": AGENTS_PATH, "prompt": PROMPT_PATH, "role": role, "task": task}
-
-
-def _agent(role: str, file: TeamFile, contents: Mapping[str, bytes], place: str) -> Agent:
-    where = f"{place}: roles.{role}.agent"
-    agent = file.roles[role].agent
-    network = _network(agent, where)
-    env = MappingProxyType(dict(agent.env))
-    if agent.script is None:
-        command = tuple(agent.command or ())
-        return CommandAgent(command, agent.prompt or "file", env, network)
-    if agent.script not in contents:
-        scripts = [name for name in contents if name.endswith((".yaml", ".yml"))]
-        raise TeamError(
-            "no such file beside the team file",
-            place=f"{where}.script",
-            got=agent.script,
-            expected=f"one of {', '.join(sorted(scripts)[:20])}",
-        )
-    directory = Path(place).parent
-    script = parse_script(contents[agent.script], str(directory / agent.script), role)
-    return ScriptAgent(agent.script, script, env, network)
-
-
-def _network(agent: AgentFile, where: str) -> tuple[HostPort, ...]:
-    return tuple(
-        parse_host_port(text, f"{where}.network.allow[{index}]", TeamError)
-        for index, text in enumerate(agent.network.allow)
     )
 
 

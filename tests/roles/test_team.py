@@ -7,8 +7,9 @@ import pytest
 
 from rolewall.errors import TeamError
 from rolewall.policies import HostPort, enforced
+from rolewall.roles.agents import CommandAgent, ScriptAgent
 from rolewall.roles.placeholders import expand
-from rolewall.roles.team import CommandAgent, ScriptAgent, load_team
+from rolewall.roles.team import load_team
 
 DESIGN = """
 team: payments-fixers
@@ -132,9 +133,9 @@ REFUSED = {
     "command as text": (agent("{command: agent --fast}"), "roles.executor.agent.command"),
     "empty command": (agent("{command: []}"), "roles.executor.agent.command"),
     "empty word": (agent('{command: [""]}'), "first word is empty"),
-    "both": (agent("{command: [a], script: verify.yaml}"), "either command or script"),
-    "neither": (agent("{env: {A: b}}"), "either command or script"),
-    "prompt of a script": (agent("{script: x.yaml, prompt: stdin}"), "a script is given no prompt"),
+    "both": (agent("{command: [a], script: verify.yaml}"), "an agent is one of command, script"),
+    "neither": (agent("{env: {A: b}}"), "an agent is one of command, script"),
+    "prompt of a script": (agent("{script: x.yaml, prompt: stdin}"), "script is given no prompt"),
     "prompt": (agent("{command: [a], prompt: env}"), "roles.executor.agent.prompt"),
     "placeholder": (
         agent('{command: [a, "{secret}"]}'),

@@ -122,6 +122,7 @@ def play(
         nonce=nonce,
         seconds=seconds,
         transcript=setting.directory / "transcripts" / place.name,
+        seed=setting.seed,
     )
     spec = role_spec(setting, zones, compiled, turn, place.round)
     started = time.time()

@@ -1,0 +1,143 @@
+"""What every kind of agent shares: a turn, how it went, and a command that is written down.
+
+Whatever an agent does, it does inside the box, through ``rolewall-init``; the
+harness writes nothing into a role's zones for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from rolewall.roles.agents import Agent
+from rolewall.roles.door import ModelDoor
+from rolewall.roles.seal import Evidence
+from rolewall.roles.transcript import Transcript
+from rolewall.sandbox import Box, Completed
+
+__all__ = ["Acted", "Outcome", "Player", "Turn", "outcome_of"]
+
+Outcome = Literal["done", "failed", "timeout", "violation", "disk", "memory"]
+OWN_STEP_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one phase is about.
+
+    Attributes:
+        prompt: the generated prompt, as it lies at ``/rolewall/prompt.md``.
+        nonce: the verifier's, else None.
+        seconds: how long the phase may take.
+        transcript: path of the files to write, without a suffix: ``.jsonl`` with a line
+            for each command, ``.stdout`` and ``.stderr`` with all that was written.
+        seed: the episode's.
+        door: the way to the agent's model; None for an agent that has none.
+    """
+
+    role: str
+    task: str
+    prompt: str
+    nonce: str | None
+    seconds: float
+    transcript: Path
+    seed: int = 0
+    door: ModelDoor | None = None
+
+
+@dataclass
+class Acted:
+    """How a turn went. ``seconds`` is the time its commands took.
+
+    ``memory`` is the outcome of an agent that the kernel killed at the memory limit,
+    and of one whose whole box it ended; a command that an agent saw killed is its own.
+    """
+
+    outcome: Outcome = "done"
+    returncode: int | None = None
+    seconds: float = 0.0
+    evidence: list[Evidence] = field(default_factory=list)
+
+
+class Player:
+    """Runs an agent's commands in its box, and writes down that they ran."""
+
+    def __init__(self, agent: Agent, box: Box, turn: Turn, log: Transcript) -> None:
+        self.box = box
+        self.turn = turn
+        self.acted = Acted()
+        self._environment = agent.environment(role=turn.role, task=turn.task)
+        self._log = log
+        self._until = time.monotonic() + turn.seconds
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self._until - time.monotonic())
+
+    def play(
+        self,
+        tool: str,
+        argv: list[str],
+        arguments: dict[str, Any],
+        *,
+        timeout: float,
+        stdin: bytes = b"",
+    ) -> Completed:
+        """Run a command of the agent's, and write down what came of it."""
+        begins = self._log.ends()
+        done = self.box.run(
+            argv,
+            env=self._environment,
+            stdin=stdin,
+            timeout=timeout,
+            streams=self._log.streams(),
+        )
+        self._note(tool, arguments, done, begins)
+        return done
+
+    def _note(
+        self, tool: str, arguments: dict[str, Any], done: Completed, begins: tuple[int, int]
+    ) -> None:
+        digest = hashlib.sha256(done.stdout.data + b"\0" + done.stderr.data).hexdigest()
+        self.acted.seconds += done.ended - done.started
+        self.acted.returncode = done.returncode
+        self.acted.evidence.append(
+            Evidence(
+                id=f"{self.turn.role}-{len(self.acted.evidence) + 1}",
+                role=self.turn.role,
+                tool=tool,
+                arguments=arguments,
+                started=done.started,
+                ended=done.ended,
+                ok=done.returncode == 0,
+                result=digest,
+            )
+        )
+        self._log.note(tool, arguments, done, begins)
+
+    def write(self, path: str, body: Mapping[str, Any]) -> None:
+        """As the role, inside its box: what it may not write, this cannot either."""
+        data = json.dumps(body, indent=1).encode()
+        command = ["/bin/sh", "-c", f"cat > {shlex.quote(path)}"]
+        done = self.box.run(command, stdin=data, timeout=OWN_STEP_SECONDS)
+        if done.returncode != 0:
+            self.acted.outcome = "memory" if done.out_of_memory else "failed"
+
+
+def outcome_of(done: Completed) -> Outcome:
+    """How an agent's turn ended whose last command was ``done``."""
+    if done.violation:
+        return "violation"
+    if done.disk_full:
+        return "disk"
+    if done.out_of_memory:
+        return "memory"
+    if done.timed_out:
+        return "timeout"
+    return "done" if done.returncode == 0 else "failed"
