@@ -22,6 +22,7 @@ from rolewall.graders.rates import Rate, newcombe, wilson
 from rolewall.graders.spec import (
     CommandSpec,
     GraderSpec,
+    HarborSpec,
     PytestSpec,
     ScriptSpec,
     parse_grader,
@@ -39,6 +40,7 @@ __all__ = [
     "GradeTask",
     "GraderSpec",
     "Grading",
+    "HarborSpec",
     "PytestSpec",
     "Rate",
     "ScriptSpec",

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rolewall.errors import BoxError, RolewallError
-from rolewall.graders.protocol import GradeTask
+from rolewall.graders.protocol import GradeTask, Places
 from rolewall.graders.stage import Room
 from rolewall.policies import Limits
 from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService
@@ -22,13 +22,20 @@ from rolewall.sandbox import Backend, Box, BoxSpec, ZoneMount, copy_tree, make_d
 __all__ = ["grade_box", "grade_spec", "work_spec"]
 
 
-def grade_spec(room: Room, task: GradeTask, files: Mapping[str, bytes]) -> BoxSpec:
+# From the work: whatever a grader may have in its own box.
+HIDDEN = ("reports", "submission", "grader", "spec", "brief", "report", "tests", "logs")
+
+
+def grade_spec(
+    room: Room, task: GradeTask, files: Mapping[str, bytes], places: Places | None = None
+) -> BoxSpec:
     """The box for ``room``: no network, no tap (nothing is attributed to a role here)."""
+    places = places or Places()
     mounts = [
         ZoneMount("workspace", room.work, writable=True),
-        ZoneMount("reports", room.reports, writable=True),
+        ZoneMount(places.results, room.reports, writable=True),
         ZoneMount("submission", room.submission, writable=False),
-        ZoneMount("grader", room.grader, writable=False),
+        ZoneMount(places.tests, room.grader, writable=False),
         ZoneMount("spec", room.spec, writable=False),
         ZoneMount("brief", room.brief, writable=False),
     ]
@@ -41,6 +48,8 @@ def grade_spec(room: Room, task: GradeTask, files: Mapping[str, bytes]) -> BoxSp
         image=task.image,
         limits=_limits(task),
         tap=False,
+        workdir=task.workdir,
+        env=task.env,
         listen=(CHECK_SOCKET,),
     )
 
@@ -50,10 +59,12 @@ def work_spec(copy: Path, task: GradeTask) -> BoxSpec:
     return BoxSpec(
         label="check",
         mounts=(ZoneMount("workspace", copy, writable=True),),
-        absent=("reports", "submission", "grader", "spec", "brief", "report"),
+        absent=HIDDEN,
         image=task.image,
         limits=_limits(task),
         tap=False,
+        workdir=task.workdir,
+        env=task.env,
     )
 
 
@@ -63,7 +74,7 @@ def _limits(task: GradeTask) -> Limits:
 
 @contextmanager
 def grade_box(
-    backend: Backend, room: Room, task: GradeTask, files: Mapping[str, bytes]
+    backend: Backend, room: Room, task: GradeTask, files: Mapping[str, bytes], places: Places
 ) -> Iterator[Box]:
     """Open the box; its closing kills all that the work started.
 
@@ -85,8 +96,9 @@ def grade_box(
     def open_check(copy: Path) -> Box:
         return open_box(backend, work_spec(copy, task))
 
-    with open_box(backend, grade_spec(room, task, files)) as box:
-        service = CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, task.seconds)
+    with open_box(backend, grade_spec(room, task, files, places)) as box:
+        listener = box.listeners.pop(CHECK_SOCKET)
+        service = CheckService(listener, snapshot, open_check, task.seconds, task.workdir)
         try:
             yield box
             box.kill_all()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rolewall.graders.outcome import broken, ended_badly, tail
-from rolewall.graders.protocol import Finding, Runner
+from rolewall.graders.protocol import Finding, Places, Runner
 from rolewall.graders.spec import CommandSpec
 from rolewall.sandbox import Completed
 
@@ -15,6 +15,8 @@ __all__ = ["CommandGrader"]
 
 class CommandGrader:
     """Runs ``spec.run`` in ``/workspace``: 0 passes, a fail code fails, all else is an error."""
+
+    places = Places()
 
     def __init__(self, spec: CommandSpec) -> None:
         self.spec = spec

@@ -10,11 +10,12 @@ from typing import Any
 from rolewall.errors import BoxError
 from rolewall.graders.box import grade_box
 from rolewall.graders.command import CommandGrader
+from rolewall.graders.harbor import HarborGrader
 from rolewall.graders.outcome import ended_badly
 from rolewall.graders.protocol import Finding, Grader, GradeTask, Grading, Runner, Submitted
 from rolewall.graders.pytest_grader import PytestGrader
 from rolewall.graders.script import ScriptGrader
-from rolewall.graders.spec import CommandSpec, GraderSpec, PytestSpec
+from rolewall.graders.spec import CommandSpec, GraderSpec, HarborSpec, PytestSpec
 from rolewall.graders.stage import Room, make_room
 from rolewall.sandbox import Backend, machine_refused
 
@@ -31,6 +32,8 @@ def make_grader(spec: GraderSpec, files: Path) -> Grader:
         return CommandGrader(spec)
     if isinstance(spec, PytestSpec):
         return PytestGrader(spec, files)
+    if isinstance(spec, HarborSpec):
+        return HarborGrader(spec)
     return ScriptGrader(spec)
 
 
@@ -100,8 +103,8 @@ def _blame(found: Finding, first: Finding) -> Finding:
 def _attempt(
     judge: Grader, task: GradeTask, given: Submitted, backend: Backend, place: Path
 ) -> Finding:
-    room = make_room(place, task, given, judge.reports())
-    with grade_box(backend, room, task, judge.files()) as box:
+    room = make_room(place, task, given, judge.reports(), judge.places.directories)
+    with grade_box(backend, room, task, judge.files(), judge.places) as box:
         absent = _absent_tools(box, judge.tools)
         ran = None if absent else judge.run(box, task.seconds)
     room.check_unchanged()

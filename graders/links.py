@@ -20,18 +20,20 @@ MOST_STEPS = 5_000_000  # of all links together: a million links of forty hops w
 SYSTEM = {b"usr", b"bin", b"sbin", b"lib", b"lib64", b"etc", b"opt"}
 DEVICES = ([b"dev", b"null"], [b"dev", b"zero"], [b"dev", b"urandom"])
 WORKSPACE = b"workspace"
+WORKSPACE_PATH = "/workspace"
 
 
-def remove_leading_out(work: Path) -> list[bytes]:
+def remove_leading_out(work: Path, also: str = WORKSPACE_PATH) -> list[bytes]:
     """Remove every link of ``work`` that leads out of ``/workspace``, unless into
-    the system's own directories; return their paths.
+    the system's own directories; return their paths. ``also`` is another path of
+    ``/workspace``.
 
     Where it would take too long to tell, the rest of the links go too. No process
     that can write ``work`` may be alive.
     """
     removed = []
     with directory(work) as root, storage(work):
-        tracer = _Tracer(root)
+        tracer = _Tracer(root, os.fsencode(also))
         for node in walk(root, unopened=lambda _path, _status: True):
             if node.kind == "link" and tracer.leads_out(node.path):
                 os.unlink(node.name, dir_fd=node.parent)
@@ -42,8 +44,9 @@ def remove_leading_out(work: Path) -> list[bytes]:
 class _Tracer:
     """Follows links as the box would, one part at a time."""
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, also: bytes) -> None:
         self._root = root
+        self._also = also.strip(b"/").split(b"/")
         self._steps = MOST_STEPS
 
     def leads_out(self, path: bytes) -> bool:
@@ -65,11 +68,21 @@ class _Tracer:
                 links += 1
                 if links > MOST_LINKS:
                     return False  # a loop leads nowhere
-                here = [] if target.startswith(b"/") else here[:-1]
-                ahead += reversed(target.split(b"/"))
+                parts = target.split(b"/")
+                if target.startswith(b"/"):
+                    here, parts = [], self._by_one_name(parts)
+                else:
+                    here = here[:-1]
+                ahead += reversed(parts)
             if self._steps <= 0:
                 return True
         return bool(here) and here[0] != WORKSPACE and not _is_system(here)
+
+    def _by_one_name(self, parts: list[bytes]) -> list[bytes]:
+        """The parts of an absolute path; the work's are below ``/workspace``."""
+        plain = [part for part in parts if part not in (b"", b".")]
+        ends = len(self._also)
+        return [WORKSPACE, *plain[ends:]] if plain[:ends] == self._also else parts
 
     def _target(self, here: Sequence[bytes]) -> bytes | None:
         """Where the entry leads, if it is a link of the workspace. All parts before

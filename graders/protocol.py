@@ -18,9 +18,18 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from rolewall.graders.spec import Trust
-from rolewall.sandbox import Completed
+from rolewall.sandbox import WORKSPACE, Completed
 
-__all__ = ["Finding", "Grade", "GradeTask", "Grader", "Grading", "Runner", "Submitted"]
+__all__ = [
+    "Finding",
+    "Grade",
+    "GradeTask",
+    "Grader",
+    "Grading",
+    "Places",
+    "Runner",
+    "Submitted",
+]
 
 Grade = Literal["pass", "fail", "error"]
 
@@ -37,6 +46,8 @@ class GradeTask:
         seconds: how long one grading may take.
         image: the grade box's image.
         memory_mb: memory of the grade box, in mebibytes.
+        workdir: where the work is besides ``/workspace``, and where commands start.
+        env: the environment of the work, wherever it runs.
     """
 
     id: str
@@ -46,6 +57,20 @@ class GradeTask:
     seconds: float = 300.0
     image: str = "host"
     memory_mb: int = 2048
+    workdir: str = WORKSPACE
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a grader looks for things in its box, as names of directories in ``/``.
+
+    ``directories`` are made in the results' directory before it runs.
+    """
+
+    tests: str = "grader"
+    results: str = "reports"
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +139,7 @@ class Grader(Protocol):
 
     trust: Trust
     tools: tuple[str, ...]
+    places: Places
 
     def files(self) -> Mapping[str, bytes]:
         """Read-only files for the box, by path below ``/rolewall``."""

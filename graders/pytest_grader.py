@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from rolewall.graders.outcome import broken, ended_badly, tail
-from rolewall.graders.protocol import Finding, Runner
+from rolewall.graders.protocol import Finding, Places, Runner
 from rolewall.graders.pytest_events import Run, StreamError, read_events, replay
 from rolewall.graders.pytest_tests import promised_tests, undefined_tests
 from rolewall.graders.spec import PytestSpec
@@ -33,6 +33,8 @@ class PytestGrader:
     The workspace is the current directory and the last entry of the import
     path; its configuration, conftest files and plug-ins are not loaded.
     """
+
+    places = Places()
 
     def __init__(self, spec: PytestSpec, files: Path) -> None:
         self.spec = spec

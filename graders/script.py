@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from rolewall.graders.outcome import broken, ended_badly, tail
-from rolewall.graders.protocol import Finding, Runner
+from rolewall.graders.protocol import Finding, Places, Runner
 from rolewall.graders.score import Score, ScoreError, read_score
 from rolewall.graders.spec import ScriptSpec
 from rolewall.sandbox import Completed
@@ -24,6 +24,8 @@ class ScriptGrader:
     The script's exit status says nothing in that protocol (most end with the
     status of their last check); ``/reports/score.json`` does.
     """
+
+    places = Places()
 
     def __init__(self, spec: ScriptSpec) -> None:
         self.spec = spec

@@ -15,7 +15,15 @@ from typing import Literal
 from rolewall.errors import TaskError
 from rolewall.graders.fields import command, mapping, only_keys, relative, texts
 
-__all__ = ["CommandSpec", "GraderSpec", "PytestSpec", "ScriptSpec", "Trust", "parse_grader"]
+__all__ = [
+    "CommandSpec",
+    "GraderSpec",
+    "HarborSpec",
+    "PytestSpec",
+    "ScriptSpec",
+    "Trust",
+    "parse_grader",
+]
 
 Trust = Literal["outside", "in-process", "untrusted"]
 """How far a grade may be believed when the work is hostile.
@@ -99,7 +107,26 @@ class ScriptSpec:
     trust: Trust = "untrusted"
 
 
-GraderSpec = CommandSpec | PytestSpec | ScriptSpec
+@dataclass(frozen=True, slots=True)
+class HarborSpec:
+    """A program that writes a reward, as Harbor's tasks have it. No ``task.yaml`` names it.
+
+    Attributes:
+        run: the program, below the hidden files, which are at ``/tests``.
+        cwd: where it starts.
+        env: its environment, besides what the box sets.
+        fetches: programs by which it fetches things from the network, as its text says.
+        trust: anything may run in it, the work too, and it writes its own result.
+    """
+
+    run: str = "test.sh"
+    cwd: str = "/workspace"
+    env: tuple[tuple[str, str], ...] = ()
+    fetches: tuple[str, ...] = ()
+    trust: Trust = "untrusted"
+
+
+GraderSpec = CommandSpec | PytestSpec | ScriptSpec | HarborSpec
 
 
 def parse_grader(data: object, place: str) -> GraderSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,11 @@ class Room:
 
 
 def make_room(
-    path: Path, task: GradeTask, given: Submitted, into_reports: Mapping[str, str]
+    path: Path,
+    task: GradeTask,
+    given: Submitted,
+    into_reports: Mapping[str, str],
+    directories: Sequence[str] = (),
 ) -> Room:
     """Make the directories below ``path``, which must not exist.
 
@@ -65,9 +69,11 @@ def make_room(
         copy_tree(task.files, made["grader"], git=True)
         (made["spec"] / "spec.md").write_text(task.spec, encoding="utf-8")
         (made["brief"] / "brief.md").write_text(task.brief, encoding="utf-8")
+        for name in directories:
+            (made["reports"] / name).mkdir(mode=0o755)
         for name, source in into_reports.items():
             _copy_one(made["grader"] / source, made["reports"] / name)
-        links = [shorten(escape(path)) for path in remove_leading_out(given.work)]
+        links = [shorten(escape(path)) for path in remove_leading_out(given.work, task.workdir)]
         made["submission"] = given.submission or made["submission"]
         digest = _digest(made["grader"])
     except OSError as error:

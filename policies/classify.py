@@ -6,6 +6,7 @@ exist, is its mount read-only, do mode bits permit); here it is judged.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,10 +41,15 @@ class ViewZone:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All zones of a policy as one role meets them."""
+    """All zones of a policy as one role meets them.
+
+    ``also`` are further places of zones, as (path in the box, path of the zone): what is
+    there is spoken of by its path in the zone, so that one file has one name.
+    """
 
     role: str
     zones: tuple[ViewZone, ...]
+    also: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, policy: Policy, role: str) -> View:
@@ -51,6 +57,14 @@ class View:
         access = policy.access[role]
         zones = tuple(ViewZone(z.name, z.owner, access[z.name], z.private) for z in policy.zones)
         return cls(role, zones)
+
+    def in_zone(self, path: bytes) -> bytes:
+        """A canonical box path, by the name that it has in its zone."""
+        for place, zone in self.also:
+            here = os.fsencode(place)
+            if path == here or path.startswith(here + b"/"):
+                return os.fsencode(zone) + path[len(here) :]
+        return path
 
     def zone_at(self, path: str) -> ViewZone | None:
         """The zone that a canonical box path lies in, or None."""
@@ -70,12 +84,12 @@ class View:
 
     def to_json(self) -> dict[str, Any]:
         zones = [[z.name, z.owner, z.access.value, z.private] for z in self.zones]
-        return {"role": self.role, "zones": zones}
+        return {"role": self.role, "zones": zones, "also": [list(pair) for pair in self.also]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> View:
         zones = tuple(ViewZone(n, o, Access(a), p) for n, o, a, p in data["zones"])
-        return cls(data["role"], zones)
+        return cls(data["role"], zones, tuple((place, zone) for place, zone in data["also"]))
 
 
 @dataclass(frozen=True, slots=True)

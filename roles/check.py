@@ -23,7 +23,15 @@ from rolewall.roles.checkwire import (
     send_message,
     send_result,
 )
-from rolewall.sandbox import Box, BoxSpec, Completed, Listen, ZoneMount, remove_tree
+from rolewall.sandbox import (
+    WORKSPACE,
+    Box,
+    BoxSpec,
+    Completed,
+    Listen,
+    ZoneMount,
+    remove_tree,
+)
 
 __all__ = ["CHECK_SOCKET", "CheckCopy", "CheckRun", "CheckService", "WorkChanged", "check_spec"]
 
@@ -64,6 +72,8 @@ class CheckService:
             WorkChanged is answered as a refusal, and no trouble.
         open_check: opens a check box over that copy.
         seconds: how long all commands together may take.
+        workdir: where the work is in the caller's box and in check boxes, besides
+            ``/workspace``.
 
     Attributes:
         runs: the commands that ran.
@@ -78,12 +88,14 @@ class CheckService:
         snapshot: Callable[[], CheckCopy],
         open_check: Callable[[Path], Box],
         seconds: float,
+        workdir: str = WORKSPACE,
     ) -> None:
         self.runs: list[CheckRun] = []
         self.trouble: InfrastructureError | None = None
         self._socket = socket.socket(fileno=listener)
         self._snapshot = snapshot
         self._open = open_check
+        self._workdir = workdir
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._closed = False
@@ -104,7 +116,7 @@ class CheckService:
 
     def _answer(self, connection: socket.socket) -> None:
         try:
-            request = read_request(connection)
+            request = read_request(connection, self._workdir)
         except ValueError as error:
             return send_message(connection, str(error))
         left = self._until - time.monotonic()
@@ -187,6 +199,7 @@ def check_spec(base: BoxSpec, copy: Path) -> BoxSpec:
         image=base.image,
         limits=base.limits,
         tap=base.tap,
+        workdir=base.workdir,
         env={k: v for k, v in base.env.items() if k == "ROLEWALL_TASK"},
     )
 

@@ -36,8 +36,11 @@ class Request:
     argv: tuple[str, ...]
 
 
-def read_request(connection: socket.socket) -> Request:
+def read_request(connection: socket.socket, workdir: str = HOME) -> Request:
     """The one request of a connection.
+
+    Its ``cwd`` is the caller's, if that is in the work; else ``workdir``, where the work
+    is as well.
 
     Raises:
         ValueError: it is none; the message says why.
@@ -53,8 +56,8 @@ def read_request(connection: socket.socket) -> Request:
     if int(fields[1]) > MOST_ARGUMENTS:
         raise ValueError(f"too many arguments: {int(fields[1])}, at most {MOST_ARGUMENTS}")
     words = [field.decode("utf-8", "surrogateescape") for field in fields]
-    inside = words[0] == HOME or words[0].startswith(f"{HOME}/")
-    return Request(words[0] if inside else HOME, tuple(words[2:-1]))
+    inside = any(f"{words[0]}/".startswith(f"{home}/") for home in (HOME, workdir))
+    return Request(words[0] if inside else workdir, tuple(words[2:-1]))
 
 
 def send_message(connection: socket.socket, text: str) -> None:

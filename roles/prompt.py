@@ -66,7 +66,8 @@ class TaskFacts:
     """What a prompt says about the episode.
 
     ``seconds`` is the time this phase has; ``round`` counts from 1 to ``rounds``;
-    ``roles`` are all that take part.
+    ``roles`` are all that take part; ``workdir`` is where the workspace is as well, if
+    not in ``/workspace`` alone.
     """
 
     task: str
@@ -74,6 +75,7 @@ class TaskFacts:
     round: int = 1
     rounds: int = 1
     roles: tuple[str, ...] = ROLES
+    workdir: str | None = None
 
 
 def render_prompt(compiled: Compiled, facts: TaskFacts, *, nonce: str | None = None) -> str:
@@ -93,7 +95,7 @@ def render_prompt(compiled: Compiled, facts: TaskFacts, *, nonce: str | None = N
         raise InputError("no prompt for this role", got=role, expected=f"one of {known}")
     if (nonce is not None) != (role == "verifier"):
         raise InputError("a nonce is for the verifier, and for nobody else", place=f"role {role}")
-    parts = [_opening(role, facts), _access(compiled), _handoff(role)]
+    parts = [_opening(role, facts), _access(compiled, facts.workdir), _handoff(role)]
     if nonce is not None:
         parts += [_verdict(nonce), _checking()]
     parts.append(_done(role, facts))
@@ -108,7 +110,7 @@ def _opening(role: str, facts: TaskFacts) -> str:
     return f"{head}, round {facts.round} of {facts.rounds}.\n\n{duty}"
 
 
-def _access(compiled: Compiled) -> str:
+def _access(compiled: Compiled, workdir: str | None) -> str:
     write = [f"`{mount.target}`" for mount in compiled.mounts if mount.writable]
     read = [f"`{mount.target}`" for mount in compiled.mounts if not mount.writable]
     private = [f"`/{name}`" for name in compiled.private]
@@ -123,6 +125,8 @@ def _access(compiled: Compiled) -> str:
         lines.append("You can reach no network.")
     seen = {mount.zone for mount in compiled.mounts}
     places = [f"- `{path}`: {what}" for zone, path, what in _PLACES if zone in seen]
+    if workdir not in (None, "/workspace"):
+        places.append(f"- `{workdir}`: the work too, the same files; commands start there")
     return "\n".join(["## Access", "", *places, "", " ".join(lines)])
 
 

@@ -21,6 +21,7 @@ from rolewall.sandbox.gitdiff import render_diff
 from rolewall.sandbox.gitrepo import fresh_repo, restore_git, verifier_repo
 from rolewall.sandbox.gittree import LeftOut
 from rolewall.sandbox.guard import machine_refused, tree_changed
+from rolewall.sandbox.images import ImageFacts, Images, images_of
 from rolewall.sandbox.leftover import clean_leftovers, temporary_directory
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.manifest_file import load as load_manifest
@@ -45,17 +46,21 @@ from rolewall.sandbox.protocol import (
 from rolewall.sandbox.readable import make_readable, restore_modes
 from rolewall.sandbox.registry import close_left, interrupt_all
 from rolewall.sandbox.remove import empty_directory, remove_beneath, remove_tree
+from rolewall.sandbox.runtime import cache_directory
 from rolewall.sandbox.select import BACKENDS, find_backend
+from rolewall.sandbox.showing import check_shown
 from rolewall.sandbox.snapshot import ManifestLimits, take
 from rolewall.sandbox.sources import check_sources
 from rolewall.sandbox.staging import copy_tree, export
-from rolewall.sandbox.stopping import stoppable
+from rolewall.sandbox.stopping import check_stop, stoppable
 from rolewall.sandbox.tap import Supervisor, Watch, WatchSpec, WatchSummary
 from rolewall.sandbox.walker import walk
+from rolewall.sandbox.workdir import WORKSPACE, check_workdir
 
 __all__ = [
     "BACKENDS",
     "STORE_LAYOUT",
+    "WORKSPACE",
     "Backend",
     "BlobStore",
     "Box",
@@ -64,6 +69,8 @@ __all__ = [
     "Difference",
     "Entry",
     "Finding",
+    "ImageFacts",
+    "Images",
     "Launched",
     "LeftOut",
     "Listen",
@@ -78,7 +85,11 @@ __all__ = [
     "WatchSummary",
     "ZoneMount",
     "aspects",
+    "cache_directory",
+    "check_shown",
     "check_sources",
+    "check_stop",
+    "check_workdir",
     "clean_leftovers",
     "close_left",
     "copy_tree",
@@ -91,6 +102,7 @@ __all__ = [
     "fresh_repo",
     "hold_kinds",
     "hold_store",
+    "images_of",
     "interrupt_all",
     "load_manifest",
     "machine_refused",

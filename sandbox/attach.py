@@ -24,8 +24,14 @@ __all__ = ["attach_zones"]
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 
 
-def attach_zones(pid: int, identity: Identity, mounts: Sequence[ZoneMount]) -> None:
-    """Attach each mount at ``/zone`` in the box of process ``pid``.
+def attach_zones(
+    pid: int,
+    identity: Identity,
+    mounts: Sequence[ZoneMount],
+    further: Sequence[tuple[ZoneMount, str]] = (),
+) -> None:
+    """Attach each mount at ``/zone`` in the box of process ``pid``, and those of ``further``
+    at another place as well.
 
     Raises:
         InputError: a source is no directory.
@@ -36,10 +42,10 @@ def attach_zones(pid: int, identity: Identity, mounts: Sequence[ZoneMount]) -> N
         return
     with guarded("mount the zones of a box"), ExitStack() as stack:
         entries = []
-        for mount in mounts:
+        for mount, target in (*((mount, f"/{mount.zone}") for mount in mounts), *further):
             descriptor = _open(mount)
             stack.callback(os.close, descriptor)
-            entries.append((descriptor, mount))
+            entries.append((descriptor, target, mount.writable))
         _run(pid, identity, entries)
 
 
@@ -54,15 +60,15 @@ def _open(mount: ZoneMount) -> int:
         ) from error
 
 
-def _run(pid: int, identity: Identity, entries: Sequence[tuple[int, ZoneMount]]) -> None:
+def _run(pid: int, identity: Identity, entries: Sequence[tuple[int, str, bool]]) -> None:
     command = [str(init_path()), "attach", "--pid", str(pid)]
     command += ["--own", f"{identity.role_uid}:{identity.role_gid}"]
-    command += [f"{fd}:/{m.zone}:{'rw' if m.writable else 'ro'}" for fd, m in entries]
+    command += [f"{fd}:{at}:{'rw' if writable else 'ro'}" for fd, at, writable in entries]
     # Opened here: a run that fails may leave what it has opened for DEVNULL.
     with open(os.devnull, "r+b") as nothing:
         result = subprocess.run(
             command,
-            pass_fds=[fd for fd, _ in entries],
+            pass_fds=[fd for fd, _, _ in entries],
             stdin=nothing,
             stdout=nothing,
             stderr=subprocess.PIPE,

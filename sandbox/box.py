@@ -32,6 +32,7 @@ from rolewall.sandbox.running import (
     Why,
     run_command,
 )
+from rolewall.sandbox.showing import shown_places
 from rolewall.sandbox.starvation import Starvation
 from rolewall.sandbox.tap import (
     Supervisor,
@@ -42,6 +43,7 @@ from rolewall.sandbox.tap import (
     build_filter,
 )
 from rolewall.sandbox.usage import DiskWatch
+from rolewall.sandbox.workdir import further_places
 
 __all__ = ["Box", "Streams", "open_box"]
 
@@ -61,6 +63,8 @@ class Box:
         self.spec = spec
         self.identity = launched.identity
         self.facts: dict[str, object] = dict(launched.facts)
+        if spec.shown:
+            self.facts["shown"] = {str(source): at for source, at in shown_places(spec)}
         self.listeners: dict[Listen, int] = {}
         self._launched = launched
         self._channel = Channel(launched.control)
@@ -88,7 +92,8 @@ class Box:
         self._init = hello.pid
         self._launched.admit(hello.pid)
         if self._launched.attach:
-            attach_zones(hello.pid, self.identity, self.spec.mounts)
+            further = further_places(self.spec)
+            attach_zones(hello.pid, self.identity, self.spec.mounts, further)
         self._open_sockets()
         self._install_filter(tap, watch)
 
@@ -143,7 +148,8 @@ class Box:
 
         Args:
             argv: the command; its program is looked for on the box's PATH.
-            cwd: directory in the box; ``/workspace`` where there is one, else ``/``.
+            cwd: directory in the box; the spec's ``workdir`` where there is a workspace,
+                else ``/``.
             stdin: the command's whole input, or a descriptor to copy it from.
             timeout: seconds; then the command gets SIGTERM and, after a grace
                 of two seconds, everything in the box is killed. What outgrew its
@@ -211,7 +217,8 @@ class Box:
         return "disk_full" if self._disk.full else ""
 
     def _home_directory(self) -> str:
-        return "/workspace" if any(m.zone == "workspace" for m in self.spec.mounts) else "/"
+        there = any(mount.zone == "workspace" for mount in self.spec.mounts)
+        return self.spec.workdir if there else "/"
 
     def kill_all(self) -> int:
         """Kill every process of the role and see that none is left; how many there were.

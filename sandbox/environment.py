@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+from posixpath import normpath
+
 from rolewall.sandbox.host import PYTHON_PATH
 from rolewall.sandbox.protocol import BoxSpec
+from rolewall.sandbox.showing import search_path
+from rolewall.sandbox.workdir import further_places
 
 __all__ = ["box_environment"]
 
@@ -26,7 +31,17 @@ def box_environment(spec: BoxSpec, image_path: object) -> dict[str, str]:
     """All variables of a command in a box of ``spec``; ``image_path`` is the PATH that
     the box's image asks for, if it does."""
     found = dict(BASE_ENVIRONMENT)
-    found["PATH"] = f"/rolewall/bin:{image_path or found['PATH']}"
+    paths = ["/rolewall/bin", *search_path(spec), _safe(spec, str(image_path or found["PATH"]))]
+    found["PATH"] = ":".join(paths)
     if spec.image != "host":
         found["PYTHONPATH"] = PYTHON_PATH
     return found | dict(spec.env)
+
+
+def _safe(spec: BoxSpec, path: str) -> str:
+    """A search path without what others write: an image may look for programs in the very
+    work that a verifier is to judge."""
+    others = [f"/{mount.zone}" for mount in spec.mounts if not mount.writable]
+    others += [place for mount, place in further_places(spec) if not mount.writable]
+    plain = [PurePosixPath(normpath(part)) for part in path.split(":") if part.startswith("/")]
+    return ":".join(str(part) for part in plain if not any(map(part.is_relative_to, others)))

@@ -13,7 +13,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from rolewall.errors import BoxError, StorageError
 from rolewall.sandbox.beneath import storage
@@ -22,6 +22,7 @@ from rolewall.sandbox.init import init_path
 from rolewall.sandbox.owner import is_left_over, new_name
 from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.relay import hosts_file
+from rolewall.sandbox.showing import SHOWN, shown_places
 from rolewall.sandbox.uids import Identity
 
 __all__ = ["Kit", "clean_kits", "kits_directory"]
@@ -128,6 +129,10 @@ class Kit:
         for name, data in host_etc(identity.role_uid, identity.role_gid, identity.init_uid).items():
             self._add(f"etc/{name}", data)
         self._add("etc/hosts", hosts_file(spec.allow))
+        for _, target in shown_places(spec):
+            if target.startswith(SHOWN):
+                place = self.path / PurePosixPath(target).relative_to("/rolewall")
+                place.mkdir(mode=0o755, parents=True)
         for name, data in spec.files.items():
             self._add(name, data)
         for name, data in spec.programs.items():

@@ -22,17 +22,19 @@ __all__ = ["clean_leftovers", "temporary_directory"]
 
 
 @contextmanager
-def temporary_directory() -> Iterator[Path]:
+def temporary_directory(*, cached: bool = False) -> Iterator[Path]:
     """A directory that is gone afterwards; should this process be killed, with ``clean``.
 
-    It lies where temporary files do, and is for its owner alone.
+    It lies where temporary files do, or with ``cached`` in the cache directory, so that what
+    is made there can be renamed into that; and is for its owner alone.
 
     Raises:
         StorageError: it cannot be made or removed.
     """
-    path = Path(tempfile.gettempdir()).resolve() / new_name()
+    place = cache_directory() if cached else Path(tempfile.gettempdir())
+    path = place.resolve() / new_name()
     with storage(path):
-        path.mkdir(mode=0o700)
+        path.mkdir(mode=0o700, parents=cached)
     try:
         yield path
     finally:
@@ -44,7 +46,7 @@ def clean_leftovers() -> list[str]:
     removed = clean_kits()
     for kind, place in (
         ("directory", lambda: Path(tempfile.gettempdir())),
-        ("unfinished runtime", cache_directory),
+        ("unfinished copy", cache_directory),
     ):
         removed += [f"{kind} {path}" for path in _left_in(place) if _remove(path)]
     return removed

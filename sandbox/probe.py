@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from rolewall.errors import BoxError, ProbeFailed
 from rolewall.sandbox.protocol import BoxSpec, Output, ZoneMount
+from rolewall.sandbox.showing import shown_places
 from rolewall.sandbox.uids import Identity
+from rolewall.sandbox.workdir import further_places
 
 if TYPE_CHECKING:
     from rolewall.sandbox.box import Box
@@ -38,8 +40,8 @@ def probe(box: Box, filters: int) -> dict[str, Any]:
     """
     spec = box.spec
     command = ["/rolewall/init", "probe"]
-    for mount in spec.mounts:
-        command += ["--zone", f"{mount.zone}:{'rw' if mount.writable else 'ro'}"]
+    for name, mount in _places(spec):
+        command += ["--zone", f"{name}:{'rw' if mount.writable else 'ro'}"]
     for zone in spec.private:
         command += ["--zone", f"{zone}:rw"]
     for zone in spec.absent:
@@ -112,6 +114,16 @@ def differences(
     return found + _zones(spec, facts["zones"])
 
 
+def _places(spec: BoxSpec) -> list[tuple[str, ZoneMount]]:
+    """Where zones, and what is shown, must be, without the first slash."""
+    named = [(mount.zone, mount) for mount in spec.mounts]
+    named += [(place.removeprefix("/"), mount) for mount, place in further_places(spec)]
+    return named + [
+        (place.removeprefix("/"), ZoneMount("shown", source, writable=False))
+        for source, place in shown_places(spec)
+    ]
+
+
 def _users(facts: Mapping[str, Any], identity: Identity) -> list[str]:
     expected = {"uid": identity.role_uid, "gid": identity.role_gid}
     found = [
@@ -131,15 +143,15 @@ def _users(facts: Mapping[str, Any], identity: Identity) -> list[str]:
 
 def _zones(spec: BoxSpec, seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
     found = []
-    for mount in spec.mounts:
-        zone = seen[mount.zone]
+    for name, mount in _places(spec):
+        zone = seen[name]
         if not zone["exists"] or not zone["mountpoint"]:
-            found.append(f"/{mount.zone} is not mounted")
+            found.append(f"/{name} is not mounted")
         elif mount.writable != (zone["create"] == "ok"):
             word = "writable" if mount.writable else "read-only"
-            found.append(f"/{mount.zone} should be {word}, creating a file gives {zone['create']}")
+            found.append(f"/{name} should be {word}, creating a file gives {zone['create']}")
         elif not mount.writable and not zone["readonly"]:
-            found.append(f"/{mount.zone} is not a read-only mount")
+            found.append(f"/{name} is not a read-only mount")
     for name in spec.private:
         if seen[name]["create"] != "ok":
             found.append(f"/{name} should be writable, creating gives {seen[name]['create']}")

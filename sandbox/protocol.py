@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 
 from rolewall.policies import HostPort, Limits
 from rolewall.sandbox.uids import Identity
+from rolewall.sandbox.workdir import WORKSPACE
 
 __all__ = [
     "Backend",
@@ -71,6 +72,11 @@ class BoxSpec:
         allow: network destinations; none means a loopback device and nothing else.
         listen: further sockets opened for the harness before the filter is in force.
         env: the whole environment of commands in the box besides what the box itself sets.
+        workdir: where commands start. Another than ``/workspace`` is a second place of that
+            zone, with the same access; the image must hold a directory there, with no link
+            on the way. Only on docker.
+        shown: directories of the caller's, mounted read-only with their programs on the
+            search path; ``rolewall.sandbox.showing`` says where.
     """
 
     label: str
@@ -85,6 +91,8 @@ class BoxSpec:
     allow: tuple[HostPort, ...] = ()
     listen: tuple[Listen, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str = WORKSPACE
+    shown: tuple[Path, ...] = ()
 
     @property
     def private_mb(self) -> int:

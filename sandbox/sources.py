@@ -20,7 +20,7 @@ from pathlib import Path
 from rolewall._beneath import Entry, Root, shown
 from rolewall.errors import InputError
 
-__all__ = ["check_sources"]
+__all__ = ["check_directories", "check_sources"]
 
 _Identity = tuple[int, int]
 _MOST = 1_000_000
@@ -30,7 +30,7 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    zone: str
+    name: str
     path: Path
     identity: _Identity
 
@@ -47,7 +47,12 @@ def check_sources(sources: Mapping[str, Path], *, most: int = _MOST) -> None:
             share a directory or a hard-linked file, in which case both are named; a mount, a
             socket, a FIFO or a device lies in one.
     """
-    found = [_source(zone, path) for zone, path in sources.items()]
+    check_directories({f"zone {zone}": path for zone, path in sources.items()}, most=most)
+
+
+def check_directories(sources: Mapping[str, Path], *, most: int = _MOST) -> None:
+    """As ``check_sources``, for directories whose names in messages are ``sources``' keys."""
+    found = [_source(name, path) for name, path in sources.items()]
     mounts = _mount_points()
     for source in found:
         _check_mounts(source, mounts)
@@ -57,8 +62,7 @@ def check_sources(sources: Mapping[str, Path], *, most: int = _MOST) -> None:
     _check_contents(found, most)
 
 
-def _source(zone: str, path: Path) -> _Source:
-    place = f"zone {zone}"
+def _source(place: str, path: Path) -> _Source:
     try:
         named = os.stat(os.path.normpath(path), follow_symlinks=False)
         real = Path(os.path.realpath(path, strict=True))
@@ -75,7 +79,7 @@ def _source(zone: str, path: Path) -> _Source:
     identity = (named.st_dev, named.st_ino)
     if identity == (root.st_dev, root.st_ino):
         raise InputError("the whole file system cannot be a zone", place=place, got=shown(path))
-    return _Source(zone, real, identity)
+    return _Source(place, real, identity)
 
 
 def _check_pair(one: _Source, other: _Source) -> None:
@@ -102,7 +106,7 @@ def _check_mounts(source: _Source, mounts: list[Path]) -> None:
         if mount != source.path and mount.is_relative_to(source.path):
             raise InputError(
                 "a mount lies below the directory; it would escape the zone's access",
-                place=f"zone {source.zone}",
+                place=source.name,
                 got=shown(mount),
                 expected="a directory with no mount below",
             )
@@ -141,9 +145,12 @@ def _octal(match: re.Match[bytes]) -> bytes:
 
 
 def _refused(one: _Source, other: _Source, how: str) -> InputError:
+    names = [one.name, other.name]
+    if all(name.startswith("zone ") for name in names):
+        names = [f"zones {names[0][5:]}", names[1][5:]]
     return InputError(
-        f"zones {one.zone} and {other.zone} {how}",
-        place=f"zones {one.zone}, {other.zone}",
+        f"{' and '.join(names)} {how}",
+        place=", ".join(names),
         expected="separate directories",
         hint="copy one of them to a place of its own",
     )
@@ -152,7 +159,7 @@ def _refused(one: _Source, other: _Source, how: str) -> InputError:
 def _way_out(source: _Source, entry: Entry) -> InputError:
     return InputError(
         f"a {entry.kind} in a zone leads out of its box, whatever the zone's access",
-        place=f"zone {source.zone}",
+        place=source.name,
         got=shown(entry.path),
         expected="files, directories and links",
         hint="move it elsewhere, or give a copy without it",
@@ -160,6 +167,4 @@ def _way_out(source: _Source, entry: Entry) -> InputError:
 
 
 def _unreadable(source: _Source, path: Path, problem: OSError) -> InputError:
-    return InputError(
-        f"{shown(path)} cannot be read: {problem.strerror}", place=f"zone {source.zone}"
-    )
+    return InputError(f"{shown(path)} cannot be read: {problem.strerror}", place=source.name)

@@ -27,6 +27,7 @@ from rolewall.sandbox.leftover import clean_leftovers
 from rolewall.sandbox.protocol import BoxSpec, Finding
 from rolewall.sandbox.uids import Identity, lease
 from rolewall.sandbox.usage import shared_disk_fact
+from rolewall.sandbox.workdir import further_places
 
 __all__ = ["BubblewrapBackend", "BubblewrapBox"]
 
@@ -56,6 +57,13 @@ class BubblewrapBackend:
                 got=spec.image,
                 expected="image: host",
                 hint="use the docker backend for images",
+            )
+        if further_places(spec):
+            raise InputError(
+                "the bubblewrap backend has the work at /workspace alone",
+                got=spec.workdir,
+                expected="/workspace",
+                hint="use the docker backend, with an image that has this directory",
             )
         with guarded("start a box"), ExitStack() as undo:
             box = _start(spec, undo)

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from rolewall.sandbox.host import HOST_LINKS, Bind
 from rolewall.sandbox.protocol import BoxSpec
+from rolewall.sandbox.showing import SHOWN, shown_places
 from rolewall.sandbox.uids import Identity
 
 __all__ = ["Layout", "bwrap_command"]
@@ -57,7 +58,9 @@ def bwrap_command(bwrap: Path, spec: BoxSpec, identity: Identity, layout: Layout
 
 def _file_system(spec: BoxSpec, layout: Layout) -> list[str]:
     arguments: list[str] = []
-    for directory in _parents(["/etc/hosts", *(bind.target for bind in layout.binds)]):
+    shown = shown_places(spec)
+    targets = ["/etc/hosts", *(bind.target for bind in layout.binds)]
+    for directory in _parents([*targets, *(at for _, at in shown if not at.startswith(SHOWN))]):
         arguments += ["--perms", "0755", "--dir", directory]
     for bind in layout.binds:
         arguments += ["--ro-bind", str(bind.source), bind.target]
@@ -76,6 +79,8 @@ def _file_system(spec: BoxSpec, layout: Layout) -> list[str]:
     arguments += ["--ro-bind", str(layout.kit), "/rolewall"]
     for name in sorted(path.name for path in (layout.kit / "etc").iterdir()):
         arguments += ["--ro-bind", str(layout.kit / "etc" / name), f"/etc/{name}"]
+    for source, target in shown:
+        arguments += ["--ro-bind", str(source), target]
     size = str(spec.private_mb * MEBIBYTE)
     for zone in spec.private:
         arguments += ["--perms", "1777", "--size", size, "--tmpfs", f"/{zone}"]

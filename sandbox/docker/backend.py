@@ -7,10 +7,12 @@ import secrets
 import socket
 import threading
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError
 from rolewall.sandbox.docker.cleanup import clean, remove
 from rolewall.sandbox.docker.container import Plan, configuration
+from rolewall.sandbox.docker.contents import copy_out, image_facts
 from rolewall.sandbox.docker.diagnose import diagnose
 from rolewall.sandbox.docker.engine import Engine, find_engine
 from rolewall.sandbox.docker.fit import refuse_unfit
@@ -18,6 +20,7 @@ from rolewall.sandbox.docker.image import find_image
 from rolewall.sandbox.docker.launched import DockerBox
 from rolewall.sandbox.docker.profile import choose_profile
 from rolewall.sandbox.guard import guarded
+from rolewall.sandbox.images import ImageFacts
 from rolewall.sandbox.kit import Kit
 from rolewall.sandbox.leftover import clean_leftovers
 from rolewall.sandbox.owner import new_name
@@ -92,6 +95,14 @@ class DockerBackend:
                 refuse_unfit(self._engine)
                 self._fit = True
             return self._engine
+
+    def image_facts(self, name: str) -> ImageFacts:
+        """What the image called ``name`` says of itself; InputError where there is none."""
+        return image_facts(self._usable_engine(), name)
+
+    def copy_out(self, image: ImageFacts, path: str, into: Path) -> list[str]:
+        """Copy a directory of an image into ``into``, new and empty; what was left out."""
+        return copy_out(self._usable_engine(), image, path, into, self._run)
 
     def diagnose(self) -> list[Finding]:
         """What this machine can enforce with Docker; starts a box to see."""

@@ -15,7 +15,9 @@ from rolewall.sandbox.host import image_binds
 from rolewall.sandbox.kit import Kit
 from rolewall.sandbox.owner import Owner
 from rolewall.sandbox.protocol import BoxSpec, ZoneMount
+from rolewall.sandbox.showing import shown_places
 from rolewall.sandbox.uids import Identity
+from rolewall.sandbox.workdir import further_places
 
 __all__ = [
     "CAPABILITIES",
@@ -138,6 +140,7 @@ def _tmpfs(plan: Plan) -> dict[str, str]:
     found = {f"/{name}": private for name in plan.spec.private}
     if plan.attach:
         found |= {f"/{mount.zone}": PLACEHOLDER for mount in plan.spec.mounts}
+        found |= {place: PLACEHOLDER for _, place in further_places(plan.spec)}
     # A volume of the image would be a writable directory that is no zone.
     taken = _zone_targets(plan.spec)
     found |= {v: PLACEHOLDER for v in plan.image.volumes if v.rstrip("/") not in taken}
@@ -146,7 +149,9 @@ def _tmpfs(plan: Plan) -> dict[str, str]:
 
 
 def _zone_targets(spec: BoxSpec) -> set[str]:
-    return {f"/{mount.zone}" for mount in spec.mounts} | {f"/{name}" for name in spec.private}
+    places = {place for _, place in further_places(spec)}
+    zones = {f"/{mount.zone}" for mount in spec.mounts} | {f"/{name}" for name in spec.private}
+    return zones | places
 
 
 def _refuse_nested(zones: Iterable[str], targets: Iterable[str]) -> None:
@@ -167,12 +172,18 @@ def _mounts(plan: Plan) -> list[dict[str, Any]]:
     names += ["nsswitch.conf"] if plan.spec.image == HOST else []
     shown += [(plan.kit.path / "etc" / name, f"/etc/{name}") for name in names]
     shown.append((plan.kit.path, "/rolewall"))
+    shown += shown_places(plan.spec)
     _refuse_nested(_zone_targets(plan.spec), [target for _, target in shown])
     mounts = [_bind(source, target, writable=False) for source, target in shown]
     for mount in plan.spec.mounts:
         _check_source(mount)
         if not plan.attach:
             mounts.append(_bind(mount.source, f"/{mount.zone}", writable=mount.writable))
+    if not plan.attach:
+        mounts += [
+            _bind(mount.source, place, writable=mount.writable)
+            for mount, place in further_places(plan.spec)
+        ]
     return mounts
 
 

@@ -18,11 +18,12 @@
 #define STATX_ATTR_MOUNT_ROOT 0x2000
 #endif
 
+/* A zone's name, or a further place of one: a path without its first slash. */
 bool is_zone(const char *text)
 {
     const char *colon = strchr(text, ':');
     size_t length = colon ? (size_t)(colon - text) : 0;
-    if (length == 0 || length > NAME_MAX || memchr(text, '/', length) != NULL)
+    if (length == 0 || length > PATH_MAX - 2 || text[0] == '/')
         return false;
     return strcmp(colon, ":ro") == 0 || strcmp(colon, ":rw") == 0 || strcmp(colon, ":absent") == 0;
 }
@@ -67,7 +68,7 @@ static int try_touch(const char *path)
 
 void probe_zone(char *text)
 {
-    char path[NAME_MAX + 2];
+    char path[PATH_MAX];
     struct stat status;
     char *access = strchr(text, ':');
     *access++ = '\0';

@@ -223,14 +223,23 @@ class Session:
                 self._root = Root(tid)
             except OSError as error:
                 raise Unreadable(f"cannot open the box's root: {error.strerror}") from None
+            self._check_places(self._root, tid)
         return self._root
+
+    def _check_places(self, root: Root, tid: int) -> None:
+        """A further place of a zone behind a link would be seen under another name."""
+        for place, _ in self.spec.view.also:
+            if root.canonical(os.fsencode(place), True, tid) != os.fsencode(place):
+                self.recorder.break_off(f"{place}, a place of a zone, is reached by a link")
 
     def _canonical(self, named: list[Named], tid: int) -> list[bytes]:
         root = self._open_root(tid)
         return [
-            item.path
-            if item.final or not item.path
-            else root.canonical(item.path, item.follow, tid)
+            self.spec.view.in_zone(
+                item.path
+                if item.final or not item.path
+                else root.canonical(item.path, item.follow, tid)
+            )
             for item in named
         ]
 

@@ -24,6 +24,7 @@ from rolewall.policies import (
     verify_ledger,
 )
 from rolewall.sandbox import (
+    WORKSPACE,
     Backend,
     Box,
     BoxSpec,
@@ -34,6 +35,7 @@ from rolewall.sandbox import (
     WatchSpec,
     WatchSummary,
     ZoneMount,
+    check_shown,
     check_sources,
     find_backend,
     open_box,
@@ -53,6 +55,8 @@ def box_spec(
     programs: Mapping[str, bytes] | None = None,
     listen: tuple[Listen, ...] = (),
     env: Mapping[str, str] | None = None,
+    workdir: str = WORKSPACE,
+    shown: Sequence[Path] = (),
 ) -> BoxSpec:
     """The box that ``compiled`` describes, over the directories in ``sources``.
 
@@ -77,6 +81,8 @@ def box_spec(
         limits=compiled.limits,
         allow=compiled.network,
         env=dict(env or {}),
+        workdir=workdir,
+        shown=tuple(shown),
     )
 
 
@@ -170,6 +176,7 @@ def open_sandbox(
     attempts: Path | None = None,
     env: Mapping[str, str] | None = None,
     observe: Observe = "changes",
+    shown: Sequence[Path] = (),
 ) -> Sandbox:
     """Put ``role`` behind the wall that ``policy`` describes.
 
@@ -182,6 +189,9 @@ def open_sandbox(
         env: environment variables of every command, besides what a box sets.
         observe: ``reads`` records peeks as well, opens for reading of zones that are
             hidden from the role, and counts its other opens for reading.
+        shown: further directories that the role may read, each at its own path and with its
+            programs on the search path: where an agent is installed. They may not hold
+            zones, keys or parts of the system.
 
     Raises:
         InputError: the policy, role or a zone is not acceptable (exit code 2).
@@ -194,6 +204,7 @@ def open_sandbox(
     if unknown:
         raise InputError(f"a directory for a zone that {role} has not", got=sorted(unknown))
     check_sources(sources)
+    readable = check_shown(shown, {f"the zone {name}": path for name, path in sources.items()})
     if observe not in get_args(Observe):
         known = " or ".join(get_args(Observe))
         raise InputError("not what can be observed", place="observe", got=observe, expected=known)
@@ -203,7 +214,7 @@ def open_sandbox(
         before = verify_ledger(ledger).lines if ledger.exists() else 0
         supervisor = stack.enter_context(Supervisor())
         watch = WatchSpec(role, 0, compiled.view(), ledger, reads=observe == "reads")
-        spec = box_spec(compiled, sources, image=image, env=env)
+        spec = box_spec(compiled, sources, image=image, env=env, shown=readable)
         box = stack.enter_context(open_box(ready, spec, tap=supervisor, watch=watch))
         return Sandbox(box, ledger, before, stack.pop_all())
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rolewall.errors import InputError
 from rolewall.roles import Team
-from rolewall.tasks import Task
+from rolewall.tasks import Task, generated_root
 
 __all__ = ["check_key", "check_places"]
 
@@ -30,6 +30,9 @@ def check_places(team: Team, tasks: Sequence[Task], out: Path) -> None:
     beside = team.directory.resolve()
     run = out.resolve()
     _apart(run, beside, "the run would be shown to every role, beside the team file")
+    if any(task.recipe for task in tasks):
+        kept = generated_root().resolve()
+        _apart(kept, beside, "generated tasks would be shown to every role, beside the team file")
     for task in tasks:
         place = task.directory.resolve()
         _apart(place, beside, "the task would be shown to every role, beside the team file")

@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -19,13 +20,14 @@ from rolewall.grants import Grants
 from rolewall.places import check_key, check_places
 from rolewall.plan import Episode, Plan, make_plan
 from rolewall.record import EpisodeRecord
+from rolewall.replaying import Recording, open_recording
 from rolewall.roles import Team, load_team
 from rolewall.run import run_plan
-from rolewall.rundir import PlanRef, Run
-from rolewall.sandbox import Backend, find_backend, storage
+from rolewall.rundir import PlanRef, ReplayRef, Run
+from rolewall.sandbox import Backend, check_shown, find_backend, storage
 from rolewall.tally import unfinished_phases
-from rolewall.tasks import Task, load_tasks
-from rolewall.terminal import counted, say
+from rolewall.tasks import Instances, Task, generated_tasks, image_starts, load_tasks
+from rolewall.terminal import counted, listed, say
 
 __all__ = ["Asked", "Planner", "exit_code", "run_asked"]
 
@@ -47,8 +49,12 @@ class Asked:
     sign: Path | None = None
     plan: PlanRef | None = None
     grader_checks: Path | None = None
+    shown: tuple[Path, ...] = ()
+    replay: Path | None = None
 
 
+RUNS = Path("runs")
+NAMED = 3  # tasks in a line that is of more
 Planner = Callable[[Asked, Team, Sequence[Task], Backend], Plan]
 
 
@@ -68,14 +74,32 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
             expected=f"the team file, such as {asked.team / 'team.yaml'}",
         )  # fmt: skip
     team = load_team(asked.team)
-    tasks = load_tasks(asked.tasks)
+    left_out: list[str] = []
+    tasks = load_tasks(asked.tasks, left_out)
     backend = find_backend(asked.backend or team.backend)
-    plan = (planner or _plan)(asked, team, tasks, backend)
-    known = marked(plan.info.tasks, tasks, team.image, backend.name, asked.grader_checks)
-    plan = replace(plan, info=plan.info.model_copy(update={"plan": asked.plan, "tasks": known}))
+    with image_starts(tasks, backend, granted=asked.grants.task_image) as started:
+        return _run(asked, team, started, backend, planner, tuple(left_out))
+
+
+def _run(
+    asked: Asked,
+    team: Team,
+    tasks: Sequence[Task],
+    backend: Backend,
+    planner: Planner | None,
+    left_out: tuple[str, ...],
+) -> Run:
+    readable = _shown(asked, team, tasks)
+    recording = open_recording(asked.replay, team) if asked.replay else None
+    plan = _planned(asked, team, tasks, backend, planner, recording)
+    graded = _graded(tasks, plan)
+    known = marked(plan.info.tasks, graded, team.image, backend.name, asked.grader_checks)
+    further = {"plan": asked.plan, "tasks": known, "left_out": left_out, "shown": readable}
+    plan = replace(plan, info=plan.info.model_copy(update=further))
     out = asked.out or _new_directory(team, tasks)
     check_places(team, tasks, out)
     signer = _signer(asked.sign, team, tasks, out) if asked.sign else None
+    recorded = recording.episodes(plan.episodes) if recording else None
     with _progress(len(plan.episodes)) as progress, _resumable(out):
         run = run_plan(
             plan,
@@ -85,6 +109,7 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
             accepted=lambda there: _begin(plan, out, there, progress),
             warn=lambda what: say([f"warning: {what}"], sys.stderr),
             signer=signer,
+            recorded=recorded,
         )
     say([f"run {out}: seal sha256:{run.seal}"], sys.stderr)
     return run
@@ -99,7 +124,50 @@ def _resumable(out: Path) -> Iterator[None]:
         raise
 
 
-def _plan(asked: Asked, team: Team, tasks: Sequence[Task], backend: Backend) -> Plan:
+def _planned(
+    asked: Asked,
+    team: Team,
+    tasks: Sequence[Task],
+    backend: Backend,
+    planner: Planner | None,
+    recording: Recording | None,
+) -> Plan:
+    """The plan, over tasks whose starts were all made for the seeds that it needs."""
+    seeds = range(asked.seed, asked.seed + (1 if planner else asked.trials))
+    instances = generated_tasks(
+        tasks,
+        seeds,
+        backend,
+        image=lambda task: asked.grants.image(team, task),
+        jobs=asked.jobs,
+        told=lambda line: say([line], sys.stderr),
+    )
+    if planner:
+        return planner(asked, team, [instances(task, asked.seed) for task in tasks], backend)
+    plan = _plan(asked, team, tasks, backend, instances, recording.ref if recording else None)
+    say(recording.notes(plan.episodes) if recording else [], sys.stderr)
+    return plan
+
+
+def _graded(tasks: Sequence[Task], plan: Plan) -> list[Task]:
+    """The tasks whose grader a check can be of: a generated one's holds for one start."""
+    found = {episode.task.digest: episode.task for episode in plan.episodes}
+    made = Counter(task.id for task in found.values())
+    whole = {task.id: task for task in tasks if task.recipe is None}
+    single = {task.id: task for task in found.values() if made[task.id] == 1}
+    return list((single | whole).values())
+
+
+def _plan(
+    asked: Asked,
+    team: Team,
+    tasks: Sequence[Task],
+    backend: Backend,
+    instances: Instances,
+    replay: ReplayRef | None,
+) -> Plan:
+    # What a recording answers goes nowhere.
+    grants = replace(asked.grants, team_models=True) if replay else asked.grants
     return make_plan(
         team,
         tasks,
@@ -108,8 +176,19 @@ def _plan(asked: Asked, team: Team, tasks: Sequence[Task], backend: Backend) -> 
         trials=asked.trials,
         seed=asked.seed,
         shard=asked.shard,
-        grants=asked.grants,
+        grants=grants,
+        instances=instances,
+        replay=replay,
     )
+
+
+def _shown(asked: Asked, team: Team, tasks: Sequence[Task]) -> tuple[str, ...]:
+    """The directories that roles may read, apart from all that they may not."""
+    apart = {"the team": team.directory, "the run": asked.out or RUNS}
+    apart |= {f"the task {task.id}": task.directory for task in tasks}
+    if asked.sign:
+        apart["the key"] = asked.sign
+    return tuple(map(str, check_shown(asked.shown, apart)))
 
 
 def _signer(path: Path, team: Team, tasks: Sequence[Task], out: Path) -> KeySigner:
@@ -122,7 +201,7 @@ def _signer(path: Path, team: Team, tasks: Sequence[Task], out: Path) -> KeySign
 
 def _new_directory(team: Team, tasks: Sequence[Task]) -> Path:
     """A run directory of this run alone: another may start here in the same second."""
-    runs, name = Path("runs"), f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    runs, name = RUNS, f"{team.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     check_places(team, tasks, runs / name)
     for number in itertools.count(1):
         found = runs / (name if number == 1 else f"{name}-{number}")
@@ -139,8 +218,15 @@ def _begin(plan: Plan, out: Path, there: int, progress: _Progress) -> None:
     lines = [f"team {plan.team.name}: {episodes} on {plan.backend.name}, run {out}"]
     if there:
         lines.append(f"{there} of {planned} were already there")
-    notes = {f"{e.task.id}: {note}" for e in plan.episodes for note in e.task.notes}
-    say([*lines, *sorted(notes)], sys.stderr)
+    if out_of := plan.info.left_out:
+        named = listed(out_of, NAMED)
+        lines.append(f"left out, without a grader: {counted(len(out_of), 'task')}: {named}")
+    notes: dict[str, set[str]] = defaultdict(set)
+    for episode in plan.episodes:
+        for note in episode.task.notes:
+            notes[note].add(episode.task.id)
+    told = (f"{listed(sorted(of), NAMED)}: {note}" for note, of in notes.items())
+    say([*lines, *sorted(told)], sys.stderr)
 
 
 class _Progress:

@@ -14,6 +14,7 @@ from rolewall.errors import InfrastructureError, Interrupted
 from rolewall.graders import GradeTask, Grading, Submitted, grade, write_attestation
 from rolewall.mutants import Overlay, lay
 from rolewall.sandbox import (
+    WORKSPACE,
     Backend,
     BlobStore,
     copy_tree,
@@ -22,7 +23,7 @@ from rolewall.sandbox import (
     remove_tree,
     storage,
 )
-from rolewall.tasks import Task, stage_grader
+from rolewall.tasks import Task, stage_grader, work_environment
 
 __all__ = ["MODULE", "Bench", "Candidate", "Graded", "Kind"]
 
@@ -140,9 +141,11 @@ class Bench:
                 spec=task.spec,
                 brief=task.brief,
                 files=hidden,
-                seconds=candidate.seconds or task.seconds,
+                seconds=candidate.seconds or task.grader_seconds or task.seconds,
                 image=self._image,
                 memory_mb=self._memory_mb,
+                workdir=task.workdir or WORKSPACE,
+                env=work_environment(task),
             ),
             backend=self._backend,
             scratch=room,

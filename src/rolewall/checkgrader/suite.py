@@ -36,7 +36,7 @@ def grade_images(tasks: Sequence[Task], *, granted: bool) -> dict[str, str]:
         if task.image and not granted:
             raise InputError(
                 "the task asks for an image of its own",
-                place=str(task.directory / "task.yaml"),
+                place=str(task.directory / task.file),
                 got=task.image,
                 hint="--allow-task-image grants it",
             )

@@ -40,7 +40,7 @@ __all__ = ["command"]
     default=0,
     show_default=True,
     metavar="N",
-    help="Chooses the mutants.",
+    help="Chooses the mutants, and the start of a task that is generated.",
 )
 @click.option(
     "--min",
@@ -104,18 +104,26 @@ def command(
         grade_images,
     )
     from rolewall.sandbox import find_backend
-    from rolewall.tasks import load_tasks
-    from rolewall.terminal import counted, draw, say
+    from rolewall.tasks import generated_tasks, image_starts, load_tasks
+    from rolewall.terminal import counted, draw, listed, say
 
     if save is not None and no_save:
         raise click.UsageError("--save and --no-save exclude each other")
-    loaded = load_tasks(tasks)
-    images = grade_images(loaded, granted=allow_task_image)
-    keeping = None if no_save else Keeping(loaded, save)
+    left_out: list[str] = []
+    named = load_tasks(tasks, left_out)
+    images = grade_images(named, granted=allow_task_image)
+    keeping = None if no_save else Keeping(named, save)
     ready = find_backend(backend)
-    say([f"{counted(len(loaded), 'grader')} on {ready.name}"], sys.stderr)
+    if left_out:
+        say([f"left out, without a grader: {listed(left_out, 5)}"], sys.stderr)
     extent = Extent(repeats, mutants, seed)
-    checks = check_graders(loaded, ready, extent, jobs=jobs, images=images, done=_tell)
+    with image_starts(named, ready, granted=allow_task_image) as started:
+        instances = generated_tasks(
+            started, [seed], ready, image=lambda task: images[task.id], jobs=jobs
+        )
+        loaded = [instances(task, seed) for task in started]
+        say([f"{counted(len(loaded), 'grader')} on {ready.name}"], sys.stderr)
+        checks = check_graders(loaded, ready, extent, jobs=jobs, images=images, done=_tell)
     report = Report(tuple(checks), next(mark for mark in LEAST_MARKS if mark == least))
     if keeping:
         say(keeping.keep(checks, images, ready.name), sys.stderr)

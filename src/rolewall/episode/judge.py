@@ -10,8 +10,8 @@ from rolewall.episode.zones import Zones, left_lines
 from rolewall.graders import GradeTask, Grading, Submitted, grade, write_attestation
 from rolewall.policies import is_cache
 from rolewall.record import GradeRecord
-from rolewall.sandbox import LeftOut, Manifest, make_directory, remove_tree
-from rolewall.tasks import stage_grader
+from rolewall.sandbox import WORKSPACE, LeftOut, Manifest, make_directory, remove_tree
+from rolewall.tasks import stage_grader, work_environment
 
 __all__ = ["Judge"]
 
@@ -75,9 +75,11 @@ class Judge:
                 spec=task.spec,
                 brief=task.brief,
                 files=hidden,
-                seconds=task.seconds,
+                seconds=task.grader_seconds or task.seconds,
                 image=self._setting.image,
                 memory_mb=self._setting.policy.limits.memory_mb,
+                workdir=task.workdir or WORKSPACE,
+                env=work_environment(task),
             ),
             backend=self._setting.backend,
             scratch=self._new(scratch / "room"),

@@ -15,7 +15,7 @@ from rolewall.errors import TaskError
 from rolewall.graders import GraderSpec
 from rolewall.policies import HostPort
 
-__all__ = ["GraderFile", "Task", "checked_entries", "fingerprint", "read_text"]
+__all__ = ["GraderFile", "Recipe", "Task", "checked_entries", "fingerprint", "read_text"]
 
 _MAX_FILE = 1 << 30
 
@@ -34,6 +34,23 @@ class GraderFile:
     executable: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the start of a task is made for a seed, by a program that the task brings.
+
+    Attributes:
+        program: the program below ``/bench`` of the box that it runs in.
+        kind: how it is called.
+        inputs: everything that stands below ``/bench``, by target.
+        seeds: those that the task names; empty where it names none.
+    """
+
+    program: str
+    kind: Literal["generator", "setup"]
+    inputs: tuple[GraderFile, ...]
+    seeds: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Task:
     """One task.
@@ -50,11 +67,17 @@ class Task:
         solution: the reference solution, or None.
         digest: SHA-256 over everything above, by content.
         notes: what a foreign layout asks for and does not get.
+        recipe: where it is set, this is no whole task yet: ``generated_tasks`` makes one of
+            it for a seed, and all else is what stands there before.
+        grader_seconds: how long one grading may take; None for ``seconds``.
+        workdir: where the workspace is besides ``/workspace``, and where commands start;
+            None for there alone.
+        env: the environment that the work expects, wherever it runs.
     """
 
     id: str
     directory: Path
-    origin: Literal["native", "teambench"]
+    origin: Literal["native", "teambench", "harbor"]
     spec: str
     brief: str
     workspace: Path | None
@@ -66,6 +89,15 @@ class Task:
     solution: Path | None
     digest: str
     notes: tuple[str, ...] = ()
+    recipe: Recipe | None = None
+    grader_seconds: float | None = None
+    workdir: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The name of the file that the task's settings stand in."""
+        return "task.toml" if self.origin == "harbor" else "task.yaml"
 
 
 def read_text(root: Root, name: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 from rolewall._beneath import Root
 from rolewall._validate import Strict, validate
 from rolewall.errors import TaskError
-from rolewall.graders import CommandSpec, GraderSpec, PytestSpec, parse_grader
+from rolewall.graders import CommandSpec, GraderSpec, PytestSpec, ScriptSpec, parse_grader
 from rolewall.policies import HostPort, parse_host_port
 from rolewall.tasks.model import GraderFile, Task, checked_entries, fingerprint, read_text
 
@@ -83,8 +83,10 @@ def _check_grader(grader: GraderSpec, hidden: dict[str, GraderFile], place: str)
     elif isinstance(grader, CommandSpec):
         words = (word for word in grader.run if word.startswith("/grader/"))
         named = tuple(word.removeprefix("/grader/") for word in words)
-    else:
+    elif isinstance(grader, ScriptSpec):
         named = (grader.run, grader.expected) if grader.expected else (grader.run,)
+    else:
+        named = (grader.run,)
     for name in named:
         if name not in hidden:
             there = ", ".join(sorted(hidden)[:20]) or "none"

@@ -41,7 +41,7 @@ def test_serve_is_for_pid_1_only() -> None:
         ("serve", "--control", "fd:3", "--role", "5:4294967295"),
         ("serve", "--control", "fd:3", "--role", "5:5", "--rolle", "6:6"),
         ("probe", "--zone", "x"),
-        ("probe", "--zone", "a/b:ro"),
+        ("probe", "--zone", "/a/b:ro"),
         ("probe", "x"),
         ("unknown",),
     ],

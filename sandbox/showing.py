@@ -1,0 +1,124 @@
+"""Directories of the caller's that a role may read: programs that are installed elsewhere.
+
+The image ``host`` has the machine's ``/usr``. An agent installed in ``/opt``, or in a home
+directory, is shown to a box at its own path, since programs remember where they were
+installed; read-only, with its programs on the search path. Below a zone nothing can be
+mounted, since a role could plant a link there: what the host has in ``/home`` or ``/tmp``, or
+where the box has the work, is at ``/rolewall/shown/N`` instead, N counted from 1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from rolewall.errors import InputError
+from rolewall.sandbox.runtime import cache_directory
+from rolewall.sandbox.sources import check_directories
+
+if TYPE_CHECKING:
+    from rolewall.sandbox.protocol import BoxSpec
+
+__all__ = ["SHOWN", "check_shown", "search_path", "shown_places"]
+
+SHOWN = "/rolewall/shown"
+# What every box makes itself, or has from its image.
+_SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc",
+           "/rolewall", "/run", "/sbin", "/sys", "/usr", "/var")  # fmt: skip
+# Where programs of the caller's keep keys; whoever shows such a directory shows them.
+_KEYS = (".aws", ".azure", ".claude", ".claude.json", ".codex", ".config", ".docker",
+         ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".local/share/opencode",
+         ".netrc", ".npmrc", ".password-store", ".pypirc", ".ssh")  # fmt: skip
+_PROGRAMS = ("bin", "node_modules/.bin", "")
+
+
+def check_shown(directories: Sequence[Path], apart: Mapping[str, Path]) -> tuple[Path, ...]:
+    """The directories, normalized, if boxes may be shown them.
+
+    Args:
+        directories: as the caller named them.
+        apart: what must neither lie in one nor around one, by a word for it: the run, the
+            team, tasks, keys.
+
+    Raises:
+        InputError: one is no directory or a link; is or holds a part of the system, a place
+            of keys, rolewall itself or what is to be kept ``apart``, or lies in such; holds
+            a mount, socket, FIFO or device; lies in another; or has a path that no search
+            path can hold.
+    """
+    found = tuple(Path(os.path.abspath(path)) for path in directories)
+    for path in found:
+        _check_path(path)
+        for what, other in {**_never(), **apart}.items():
+            _check_apart(path, what, other)
+    check_directories({f"--show {path}": path for path in found})
+    return found
+
+
+def _check_path(path: Path) -> None:
+    place = f"--show {path}"
+    text = str(path)
+    if ":" in text or not text.isprintable():
+        raise InputError("a path that no search path can hold", place=place, got=text)
+    real = os.path.realpath(text)
+    if real != text and os.path.isdir(text):
+        raise InputError("a link, or below one", place=place, got=text, expected=real)
+    if path == Path("/"):
+        raise InputError("the whole file system cannot be shown", place=place, got=text)
+
+
+def _never() -> dict[str, Path]:
+    """What no box is shown, by a word for it."""
+    import rolewall
+
+    home, package = Path.home(), Path(rolewall.__file__).parent
+    keys = {f"a place of keys, {home / name}": home / name for name in _KEYS}
+    system = {f"a part of the system, {path}": Path(path) for path in _SYSTEM}
+    return {
+        **keys,
+        **system,
+        "the Python that boxes have": Path(sys.base_prefix),
+        "rolewall": package,
+        "rolewall's sandbox": Path(__file__).parent,
+        "rolewall's cache": cache_directory(),
+    }
+
+
+def _check_apart(path: Path, what: str, other: Path) -> None:
+    """By name and by what the name leads to: either may be a link's."""
+    for place in {other.absolute(), Path(os.path.realpath(other))}:
+        inside = path.is_relative_to(place)
+        if inside or place.is_relative_to(path):
+            raise InputError(
+                f"{'lies in' if inside else 'holds'} {what}",
+                place=f"--show {path}",
+                got=str(place),
+                expected="a directory of programs alone, such as /opt/agents",
+            )
+
+
+def shown_places(spec: BoxSpec) -> list[tuple[Path, str]]:
+    """The directories that a box of ``spec`` is shown, and where in it each is."""
+    zones = {mount.zone for mount in spec.mounts} | {*spec.absent, *spec.private}
+    taken = [PurePosixPath(spec.workdir), *(PurePosixPath(f"/{zone}") for zone in zones)]
+    return [
+        (source, f"{SHOWN}/{number}" if _meets(PurePosixPath(source), taken) else str(source))
+        for number, source in enumerate(spec.shown, 1)
+    ]
+
+
+def _meets(path: PurePosixPath, taken: Sequence[PurePosixPath]) -> bool:
+    return any(path.is_relative_to(place) or place.is_relative_to(path) for place in taken)
+
+
+def search_path(spec: BoxSpec) -> list[str]:
+    """Directories of programs in what a box of ``spec`` is shown, for its search path."""
+    return [
+        str(PurePosixPath(target, name))
+        for source, target in shown_places(spec)
+        for name in _PROGRAMS
+        if not name or (source / name).is_dir()
+    ]

@@ -1,0 +1,77 @@
+"""Which directories a caller may show to boxes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+import rolewall
+from rolewall.errors import InputError
+from rolewall.sandbox import check_shown
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Path:
+    (tmp_path / "install" / "bin").mkdir(parents=True)
+    return tmp_path / "install"
+
+
+def refused(*paths: Path, **apart: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        check_shown(paths, apart)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_a_directory_of_programs_is_taken(install: Path, tmp_path: Path) -> None:
+    assert check_shown([install / "." / "bin" / ".."], {"run": tmp_path / "run"}) == (install,)
+    assert check_shown([], {}) == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/usr", "/usr/lib", "/etc", "/proc", "/dev", "/run", "/rolewall", "/bin",
+     str(Path(rolewall.__file__).parent), str(Path(rolewall.__file__).parents[2])],
+)  # fmt: skip
+def test_neither_the_system_nor_rolewall_is_shown(path: str) -> None:
+    refused(Path(path))
+
+
+@pytest.mark.parametrize("name", [".ssh", ".codex/bin", ".", ".config/x", ".local/share"])
+def test_places_of_keys_are_not(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    assert "a place of keys" in refused(tmp_path / name)
+    (tmp_path / ".local" / "share" / "programs").mkdir(parents=True)
+    assert check_shown([tmp_path / ".local" / "share" / "programs"], {})
+
+
+def test_what_is_kept_apart_is_neither_in_nor_around_it(install: Path, tmp_path: Path) -> None:
+    assert "holds the run" in refused(install, **{"the run": install / "bin" / "run"})
+    assert "lies in the team" in refused(install, **{"the team": tmp_path})
+    (tmp_path / "way").symlink_to(install)
+    assert "holds the run" in refused(install, **{"the run": tmp_path / "way" / "run"})
+
+
+def test_what_leads_elsewhere_is_refused(install: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(install)
+    assert "a link" in refused(tmp_path / "link")
+    assert "a link" in refused(tmp_path / "link" / "bin")
+    assert "cannot be used" in refused(tmp_path / "none")
+    (tmp_path / "a:b").mkdir()
+    assert "no search path" in refused(tmp_path / "a:b")
+    assert "contain one another" in refused(install, install / "bin")
+
+
+def test_what_leads_out_of_a_box_is_refused(install: Path) -> None:
+    (install / "link").symlink_to("/etc")  # leads to the box's own
+    assert check_shown([install], {})
+    os.mkfifo(install / "fifo")
+    assert "FIFO" in refused(install)
+    (install / "fifo").unlink()
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(install / "door"))
+        assert "socket" in refused(install)

@@ -1,0 +1,271 @@
+"""Harbor's tasks through the door that a user has, in an image that is made here."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolewall.sandbox.docker.engine import Engine, find_engine
+
+from .local_images import root_archive
+
+if TYPE_CHECKING:
+    from conftest import Cli, Studio, User
+
+pytestmark = pytest.mark.docker
+
+DATA = Path(__file__).with_name("data")
+WORDS, FETCH = DATA / "harbor-words", DATA / "harbor-fetch"
+IMAGE = "rolewall-test-words"
+TEXT = "one wall for every role, and none of them paper\n"
+COUNT = "set -- $(cat /app/in/text.txt) && echo $# > count.txt"
+# What a role can leave that looks like a reward, wherever it can write at all.
+PLANT = (
+    "for at in /logs/verifier /workspace/verifier /workspace/logs/verifier /app/logs /tmp/verifier;"
+    " do mkdir -p $at; echo 1 > $at/reward.txt; echo '{\"reward\": 1}' > $at/reward.json; done"
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    found = find_engine()
+    yield found
+    found.close()
+
+
+def add_image(engine: Engine, name: str, archive: bytes, *changes: str) -> None:
+    repository, _, tag = name.partition(":")
+    engine.call(
+        "import a test image",
+        lambda c: c.import_image(
+            io.BytesIO(archive), repository=repository, tag=tag or "latest", changes=list(changes)
+        ),
+    )
+
+
+def drop_image(engine: Engine, name: str) -> None:
+    engine.lookup("remove a test image", lambda c: c.remove_image(name, force=True))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def image(engine: Engine) -> Iterator[str]:
+    """The image that both tasks ask for: its work looks for programs in the work itself."""
+    files = {
+        "app/in/text.txt": TEXT,
+        "app/bin/helper": "#!/bin/sh\necho helper\n",
+        "opt/kept.txt": "not of the work\n",
+    }
+    archive = root_archive(files, links={"app/in/link.txt": "text.txt", "data": "app"})
+    changes = ("WORKDIR /app", "ENV PATH=/app/bin:/usr/bin MARK=image HOME=/root")
+    add_image(engine, f"{IMAGE}:1", archive, *changes)
+    yield f"{IMAGE}:1"
+    drop_image(engine, f"{IMAGE}:1")
+
+
+def write_team(root: Path, *steps: str) -> Path:
+    """A team whose executor takes ``steps`` and whose verifier looks and tries to write."""
+    root.mkdir()
+    looks = ["pwd; echo $PATH; echo mark=$MARK", "cat /workspace/count.txt /app/count.txt",
+             "echo mine > /app/count.txt", "echo mine > /opt/kept.txt"]  # fmt: skip
+    executor = {"steps": [{"run": step} for step in steps], "handoff": {"text": "counted"}}
+    checks = [{"id": "helper", "check": "pwd; cd in && helper && echo mark=$MARK && rm text.txt"}]
+    verifier = {
+        "steps": [*({"run": look} for look in looks), *checks],
+        "verdict": {"when": "helper", "then": "approve", "else": "reject"},
+    }
+    for name, body in (("executor", executor), ("verifier", verifier)):
+        (root / f"{name}.yaml").write_text(json.dumps(body))
+    roles = {name: {"agent": {"script": f"{name}.yaml"}} for name in ("executor", "verifier")}
+    limits = {"phase_seconds": 60, "memory_mb": 256, "pids": 64}
+    (root / "team.yaml").write_text(json.dumps({"team": "words", "limits": limits, "roles": roles}))
+    return root / "team.yaml"
+
+
+class Played:
+    """A finished run of both tasks, or of those that are named."""
+
+    def __init__(self, root: Path, *steps: str, tasks: tuple[Path, ...] = (WORDS,)) -> None:
+        self.out = root / "run"
+        named = [word for task in tasks for word in ("--tasks", str(task))]
+        argv = ["run", str(write_team(root / "team", *steps)), *named, "--backend", "docker",
+                "--allow-task-image", "-o", str(self.out)]  # fmt: skip
+        self.done = subprocess.run(
+            [sys.executable, "-m", "rolewall", *argv],
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    def record(self, task: str) -> dict[str, Any]:
+        found = [json.loads(path.read_text()) for path in self.out.glob("episodes/*/episode.json")]
+        return next(record for record in found if record["task"] == task)
+
+    def grade(self, task: str) -> dict[str, Any]:
+        grade = self.record(task)["verdicts"][0]["grade_after"]
+        assert isinstance(grade, dict)
+        return grade
+
+    def said(self, role: str, task: str = "harbor-words") -> list[dict[str, Any]]:
+        found = self.out / "episodes" / self.record(task)["key"] / "transcripts"
+        (path,) = found.glob(f"*-{role}.jsonl")
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def attempts(self, task: str = "harbor-words") -> list[dict[str, Any]]:
+        path = self.out / "episodes" / self.record(task)["key"] / "audit.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        return [line for line in lines if line["type"] == "attempt"]
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory, image: str) -> Played:
+    return Played(tmp_path_factory.mktemp("solved"), COUNT, tasks=(WORDS, FETCH))
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory, image: str) -> Played:
+    return Played(tmp_path_factory.mktemp("planted"), PLANT, "echo 12 > count.txt")
+
+
+def test_work_that_is_right_has_the_whole_reward(solved: Played) -> None:
+    grade = solved.grade("harbor-words")
+    assert (grade["grade"], grade["score"], grade["trust"]) == ("pass", 1.0, "untrusted")
+    assert grade["details"]["rewards"] == {"reward": 1.0}
+    # Nothing is in /logs/verifier, tests start in the work, and know of the image and the task.
+    assert grade["details"]["output"]["stdout"] == "/app\nwords of a sentence\n"
+
+
+def test_a_planted_reward_counts_for_nothing(planted: Played) -> None:
+    grade = planted.grade("harbor-words")
+    assert (grade["grade"], grade["score"], grade["why"]) == ("fail", 0.5, "reward 0.5")
+    assert grade["details"]["output"]["stdout"].startswith("/app\n")
+    assert planted.done.returncode == 0
+
+
+def test_the_work_is_at_both_places_and_read_only_for_the_verifier(solved: Played) -> None:
+    _, read, work, image = solved.said("verifier")[:4]
+    assert read["stdout"]["text"] == "10\n10\n"
+    for tried in (work, image):
+        assert "Read-only file system" in tried["stderr"]["text"]
+    (edit,) = [one for one in solved.attempts() if one["kind"] == "edit"]
+    assert (edit["paths"], edit["zone"]) == (["/workspace/count.txt"], "workspace")
+    assert (edit["role"], edit["outcome"], edit["owner"]) == ("verifier", "blocked", "executor")
+    counts = solved.record("harbor-words")["phases"][0]["attempts"]
+    assert counts["own"] >= 1 and counts["unattributed"] == counts["edit_attempted"] == 0
+
+
+def test_the_image_tells_no_verifier_to_run_the_work(solved: Played) -> None:
+    said = solved.said("verifier")
+    assert said[0]["stdout"]["text"] == "/app\n/rolewall/bin:/usr/bin\nmark=\n"
+    # The check box is there to run it, on a copy: the file that it removes stays.
+    assert said[4]["stdout"]["text"] == "/app\nhelper\nmark=image\n"
+    record = solved.record("harbor-words")
+    assert record["verdict"] == "approve" and record["verdicts"][0]["isolated"]
+
+
+def test_tests_without_their_tools_judge_nothing(solved: Played) -> None:
+    record = solved.record("harbor-fetch")
+    assert record["status"] == "error" and record["error"]["kind"] == "grader"
+    lacking = "the tests ask for what the grade box lacks: apt-get, curl, uvx"
+    assert record["error"]["message"].count(lacking) == 2  # of the work, and of the start state
+    assert solved.done.returncode == 3
+
+
+def test_what_a_task_does_not_get_is_said(solved: Played) -> None:
+    for line in (
+        "harbor-fetch: its tests call apt-get, curl, uvx: what those fetch must be in the image",
+        "harbor-fetch: no network, in the grade box neither; the task would have one in Harbor",
+        "harbor-fetch: names places outside /app, which no role can change for the tests:"
+        " /etc/words.conf",
+        "harbor-words: memory and cpus are the team's limits, not the task's",
+        "harbor-words: solution/ is a program and is not used",
+    ):
+        assert line in solved.done.stderr
+    assert "harbor-words: no network" not in solved.done.stderr
+
+
+def test_nothing_of_the_look_into_the_image_is_left(solved: Played, engine: Engine) -> None:
+    looks = {"label": "rolewall.label=look"}
+    left = engine.call("list", lambda c: c.containers(all=True, filters=looks))
+    assert [one for one in left if one["Image"].startswith(IMAGE)] == []
+
+
+@pytest.mark.root
+def test_a_user_who_is_not_root_has_both_places_too(ordinary: User, image: str) -> None:
+    team = write_team(ordinary.home / "team", COUNT)
+    shutil.copytree(WORDS, ordinary.home / "harbor-words")
+    ordinary.give(ordinary.home)
+    run = ordinary.home / "run"
+    done = ordinary.cli("run", team, "--tasks", ordinary.home / "harbor-words", "--backend",
+                        "docker", "--allow-task-image", "-o", run)  # fmt: skip
+    assert done.code == 0, done.err
+    (path,) = run.glob("episodes/*/episode.json")
+    record = json.loads(path.read_text())
+    assert (record["verdict"], record["grade"]) == ("approve", "pass")
+    lines = [json.loads(line) for line in (path.parent / "audit.jsonl").read_text().splitlines()]
+    edits = [line for line in lines if line["type"] == "attempt" and line["kind"] == "edit"]
+    assert [(one["paths"], one["outcome"]) for one in edits] == [
+        (["/workspace/count.txt"], "blocked")
+    ]
+
+
+def test_an_image_is_granted_or_nothing_starts(studio: Studio, cli: Cli) -> None:
+    done = cli("run", studio.team(), "--tasks", WORDS, "--backend", "docker")
+    assert done.code == 2
+    assert "task.toml: the task asks for an image of its own" in done.err
+    assert "--allow-task-image grants it" in done.err
+
+
+def test_an_image_that_is_not_there_is_named_with_the_way_to_it(
+    studio: Studio, cli: Cli, tmp_path: Path
+) -> None:
+    other = tmp_path / "Harbor-Absent"
+    shutil.copytree(WORDS, other)
+    text = (other / "task.toml").read_text().replace("rolewall-test-words:1", "no.such/image:1")
+    (other / "task.toml").write_text(text)
+    asked = ("run", studio.team(), "--backend", "docker", "--allow-task-image", "--tasks", other)
+    done = cli(*asked)
+    assert done.code == 2 and "got 'no.such/image:1'" in done.err
+    assert "get it first: `docker pull no.such/image:1`" in done.err
+    lines = [line for line in text.splitlines() if not line.startswith("docker_image")]
+    (other / "task.toml").write_text("\n".join(lines))
+    done = cli(*asked)
+    assert done.code == 2 and "got 'hb__harbor-absent'" in done.err
+    assert f"`docker build -t hb__harbor-absent {other}/environment`" in done.err
+
+
+@pytest.mark.bubblewrap
+def test_without_images_there_is_no_harbor(studio: Studio, cli: Cli) -> None:
+    done = cli(
+        "run", studio.team(), "--tasks", WORDS, "--allow-task-image", "--backend", "bubblewrap"
+    )
+    assert done.code == 2 and "the bubblewrap backend has no images" in done.err
+
+
+@pytest.mark.parametrize(
+    ("workdir", "said"),
+    [
+        ("/", "not a directory that work can be in"),
+        ("/home/agent", "/home is the box's own"),
+        ("/usr", "the work cannot be the whole of /usr"),
+        ("/data/in", "not a directory of the image"),
+        ("/app/in/text.txt", "not a directory of the image"),
+        ("/nowhere", "the image has no such directory"),
+    ],
+)
+def test_work_where_none_can_be_is_refused(
+    studio: Studio, cli: Cli, tmp_path: Path, workdir: str, said: str
+) -> None:
+    other = tmp_path / "harbor-elsewhere"
+    shutil.copytree(WORDS, other)
+    text = (other / "task.toml").read_text()
+    text = text.replace("[environment]\n", f'[environment]\nworkdir = "{workdir}"\n')
+    (other / "task.toml").write_text(text)
+    team = studio.team()
+    done = cli("run", team, "--tasks", other, "--allow-task-image", "--backend", "docker")
+    assert done.code == 2 and said in done.err, done.err
