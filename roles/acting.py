@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from rolewall.errors import StorageError, TeamError
-from rolewall.roles.agents import Agent, CommandAgent, ScriptAgent
+from rolewall.roles.agents import Agent, ChatAgent, CommandAgent, PresetAgent, ScriptAgent
+from rolewall.roles.chat import ChatPlayer
 from rolewall.roles.playcommand import CommandPlayer
 from rolewall.roles.playing import Acted, Turn
 from rolewall.roles.playscript import ScriptPlayer
+from rolewall.roles.presets import PRESETS, PresetPlayer
 from rolewall.roles.transcript import Transcript
 from rolewall.sandbox import Box
 
@@ -17,7 +19,7 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
     """Let ``agent`` have its turn in ``box``.
 
     Raises:
-        TeamError: a command agent's program is not there: nobody has played the role.
+        TeamError: an agent's program is not there: nobody has played the role.
         BoxError: the box broke. An agent that fails is an outcome, not an error.
     """
     try:
@@ -32,6 +34,10 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
 def _play(agent: Agent, box: Box, turn: Turn, log: Transcript) -> Acted:
     if isinstance(agent, CommandAgent):
         return CommandPlayer(agent, box, turn, log).run()
+    if isinstance(agent, ChatAgent):
+        return ChatPlayer(agent, box, turn, log).run()
     if isinstance(agent, ScriptAgent):
         return ScriptPlayer(agent, box, turn, log).run()
+    if isinstance(agent, PresetAgent):
+        return PresetPlayer(agent, PRESETS[agent.preset], box, turn, log).run()
     raise TeamError("this kind of agent cannot play yet", place=f"roles.{turn.role}.agent")

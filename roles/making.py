@@ -20,6 +20,8 @@ from rolewall.roles.agents import (
     ReplayAgent,
     ScriptAgent,
 )
+from rolewall.roles.chat import require_llm
+from rolewall.roles.door import GATEWAY
 from rolewall.roles.models import Budget, Endpoint, ModelAccess
 from rolewall.roles.script import parse_script
 
@@ -50,6 +52,8 @@ def make_agent(
     where = f"{place}: roles.{role}.agent"
     shared = _Shared(env=MappingProxyType(dict(agent.env)), network=_network(agent, where))
     access = _access(agent, endpoints, where)
+    if access is not None:
+        _keep_port_free(shared["network"], where)
     if agent.command is not None:
         command, prompt = tuple(agent.command), agent.prompt or "file"
         return CommandAgent(command=command, prompt=prompt, access=access, **shared)
@@ -75,6 +79,7 @@ def _with_model(agent: AgentFile, access: ModelAccess, shared: _Shared, where: s
             expected=f"one of {', '.join(access.endpoint.allow)}",
         )
     if agent.chat is not None:
+        require_llm(f"{where}.chat")
         return ChatAgent(access=access, chat=agent.chat, **shared)
     assert agent.preset is not None
     name = cast(PresetName, agent.kind)
@@ -95,6 +100,18 @@ def _access(agent: AgentFile, endpoints: Mapping[str, Endpoint], where: str) -> 
             expected=f"models.{endpoint.name}.prices",
         )
     return ModelAccess(endpoint, budget)
+
+
+def _keep_port_free(network: tuple[HostPort, ...], where: str) -> None:
+    """A destination of loopback's own is relayed from its own port, and one is the gateway's."""
+    for index, place in enumerate(network):
+        if place.port == GATEWAY.port and place.host in ("localhost", GATEWAY.address):
+            raise TeamError(
+                "the agent finds its model at this port",
+                place=f"{where}.network.allow[{index}]",
+                got=str(place),
+                expected="another port",
+            )
 
 
 def _endpoint(agent: AgentFile, endpoints: Mapping[str, Endpoint], where: str) -> Endpoint:

@@ -23,7 +23,7 @@ from rolewall.sandbox import Box, Completed
 
 __all__ = ["Acted", "Outcome", "Player", "Turn", "outcome_of"]
 
-Outcome = Literal["done", "failed", "timeout", "violation", "disk", "memory"]
+Outcome = Literal["done", "failed", "timeout", "violation", "disk", "memory", "budget"]
 OWN_STEP_SECONDS = 30.0
 
 
@@ -55,7 +55,8 @@ class Turn:
 class Acted:
     """How a turn went. ``seconds`` is the time its commands took.
 
-    ``memory`` is the outcome of an agent that the kernel killed at the memory limit,
+    ``budget`` is the outcome of one that was refused a call of its model because its role's
+    budget is spent; ``memory`` that of an agent that the kernel killed at the memory limit,
     and of one whose whole box it ended; a command that an agent saw killed is its own.
     """
 
@@ -88,11 +89,13 @@ class Player:
         *,
         timeout: float,
         stdin: bytes = b"",
+        cwd: str | None = None,
     ) -> Completed:
         """Run a command of the agent's, and write down what came of it."""
         begins = self._log.ends()
         done = self.box.run(
             argv,
+            cwd=cwd,
             env=self._environment,
             stdin=stdin,
             timeout=timeout,

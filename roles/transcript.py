@@ -18,8 +18,8 @@ FILE_LIMIT = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Transcript:
-    """``lines`` has one JSON object a command; ``out`` and ``err`` take the first
-    ``FILE_LIMIT`` bytes of the whole phase, command after command."""
+    """``lines`` has one JSON object a command, and one a note (see ``say``); ``out`` and
+    ``err`` take the first ``FILE_LIMIT`` bytes of the whole phase, command after command."""
 
     lines: IO[str]
     out: IO[bytes]
@@ -63,6 +63,11 @@ class Transcript:
             "stderr": _output(done.stderr, begins[1]),
         }
         self.lines.write(json.dumps(line, ensure_ascii=True) + "\n")
+        self.lines.flush()
+
+    def say(self, note: str, **words: object) -> None:
+        """Write down what an agent's loop did itself: no command, and nothing a role wrote."""
+        self.lines.write(json.dumps({"note": note, **words}, ensure_ascii=True) + "\n")
         self.lines.flush()
 
 

@@ -12,14 +12,11 @@ import tarfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rolewall.errors import InputError
 from rolewall.sandbox.beneath import directory, open_beneath, opened, storage
 from rolewall.sandbox.names import escape
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 __all__ = ["MOST_BYTES", "MOST_ENTRIES", "stream", "unpack"]
 
@@ -38,7 +35,7 @@ class _Pieces(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         while not self._held and (piece := next(self._pieces, None)) is not None:
             self._held = memoryview(piece)
         into = memoryview(buffer).cast("B")

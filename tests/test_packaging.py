@@ -63,8 +63,8 @@ def test_no_component_answers_to_its_bare_name(component: str) -> None:
 
 def test_every_dependency_is_imported_and_no_other_is_needed() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    extra = settings["project"]["optional-dependencies"].get("attest", [])
-    wanted = [*settings["project"]["dependencies"], *extra]
+    extras = settings["project"]["optional-dependencies"]
+    wanted = [*settings["project"]["dependencies"], *extras["attest"], *extras["llm"]]
     names = {re.match(r"[\w-]+", d)[0] for d in wanted}  # type: ignore[index]
     needed = {MODULES.get(name, name) for name in names}
     folders = [ROOT / "src", *(ROOT / component for component in COMPONENTS)]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         policy_from_mapping,
         prompt_only,
     )
+    from rolewall.reviewing import Review, export_commit, review_change
     from rolewall.roles import Artifact, Condition, Evidence, Handoff, SealedHandoff, Step
     from rolewall.sandbox import BoxSpec, Completed, Output, WatchSummary
 
@@ -62,6 +63,7 @@ __all__ = [
     "PolicyError",
     "ProbeFailed",
     "RecordError",
+    "Review",
     "RolewallError",
     "Sandbox",
     "SealedHandoff",
@@ -71,12 +73,14 @@ __all__ = [
     "__version__",
     "box_spec",
     "enforced",
+    "export_commit",
     "grade_directory",
     "handoff_bytes",
     "open_sandbox",
     "policy_from_mapping",
     "prompt_only",
     "read_handoff",
+    "review_change",
     "seal_handoff",
 ]
 
@@ -92,6 +96,7 @@ _MODULES = {
         "Access Attempt HostPort Kind Limits Outcome Policy Zone"
         " enforced policy_from_mapping prompt_only"
     ),
+    "rolewall.reviewing": "Review export_commit review_change",
     "rolewall.roles": "Artifact Condition Evidence Handoff SealedHandoff Step",
     "rolewall.sandbox": "BoxSpec Completed Output WatchSummary",
 }

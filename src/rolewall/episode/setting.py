@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.attest import RunSeals
+from rolewall.episode.models import EpisodeModels
 from rolewall.episode.work import CandidateWork
 from rolewall.policies import Policy
 from rolewall.roles import Team
@@ -26,10 +27,12 @@ class Setting:
         directory: where the record goes; new and empty.
         stopping: set when the user asked to stop; the episode then leaves no record.
         scratch: a directory for zones and copies; new, removed afterwards.
-        seals: seals the episode before it counts.
+        seals: seals the episode before it counts; None where there is no record to seal.
         supervise: gives a supervisor that lives. Raises TapError.
         image: of every role's box, the team's or the task's.
         work: of a calibration: what the verifier, who alone plays, is shown.
+        shown: directories of the caller's that every role may read, for its programs.
+        models: the ways to models; None where no agent has one.
     """
 
     key: str
@@ -46,9 +49,11 @@ class Setting:
     directory: Path
     scratch: Path
     digests: dict[str, str]
-    seals: RunSeals
+    seals: RunSeals | None
     stopping: threading.Event
     work: CandidateWork | None = None
+    shown: tuple[Path, ...] = ()
+    models: EpisodeModels | None = None
 
     @property
     def verified(self) -> bool:
