@@ -23,7 +23,16 @@ from rolewall.roles.check import (
     WorkChanged,
     check_spec,
 )
-from rolewall.roles.door import GATEWAY, GATEWAY_URL, ModelDoor, model_environment
+from rolewall.roles.door import EXCHANGES, GATEWAY, GATEWAY_URL, ModelDoor, model_environment
+from rolewall.roles.gateway import (
+    Gateway,
+    ModelUse,
+    OpenDoor,
+    Purse,
+    Tape,
+    keys_of,
+    read_tape,
+)
 from rolewall.roles.handoff import (
     HANDOFF_ZONES,
     MAX_HANDOFF,
@@ -38,6 +47,8 @@ from rolewall.roles.handoff import (
 from rolewall.roles.isolation import Execution, claim_seen, runs_work
 from rolewall.roles.models import Budget, Endpoint, ModelAccess, Price
 from rolewall.roles.playing import Acted, Turn
+from rolewall.roles.presets import PRESETS, THEN, Preset, Printed, asked_for
+from rolewall.roles.presets.reading import StepList, arguments_of, mappings, text_of
 from rolewall.roles.prompt import TaskFacts, render_prompt
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.seal import (
@@ -50,17 +61,21 @@ from rolewall.roles.seal import (
     sealed_bytes,
     verify_seal,
 )
+from rolewall.roles.steps import TokenCounts, ToolCall, ToolResult, Trajectory, TrajectoryStep
 from rolewall.roles.team import Team, load_team
 from rolewall.roles.verdict import MAX_VERDICT, Check, ParsedVerdict, read_verdict
 
 __all__ = [
     "CHECK_SOCKET",
+    "EXCHANGES",
     "GATEWAY",
     "GATEWAY_URL",
     "HANDOFF_ZONES",
     "MAX_HANDOFF",
     "MAX_SEALED",
     "MAX_VERDICT",
+    "PRESETS",
+    "THEN",
     "Acted",
     "Agent",
     "Artifact",
@@ -76,36 +91,55 @@ __all__ = [
     "Endpoint",
     "Evidence",
     "Execution",
+    "Gateway",
     "Handoff",
     "HumanAgent",
     "ModelAccess",
     "ModelDoor",
+    "ModelUse",
+    "OpenDoor",
     "ParsedVerdict",
+    "Preset",
     "PresetAgent",
     "Price",
+    "Printed",
+    "Purse",
     "ReplayAgent",
     "Script",
     "ScriptAgent",
     "Seal",
     "SealedHandoff",
     "Step",
+    "StepList",
+    "Tape",
     "TaskFacts",
     "Team",
+    "TokenCounts",
+    "ToolCall",
+    "ToolResult",
+    "Trajectory",
+    "TrajectoryStep",
     "Turn",
     "WorkChanged",
     "act",
+    "arguments_of",
+    "asked_for",
     "check_spec",
     "claim_seen",
     "complete_and_seal",
+    "keys_of",
     "load_team",
+    "mappings",
     "model_environment",
     "parse_handoff",
     "parse_script",
     "parse_sealed",
     "read_handoff",
+    "read_tape",
     "read_verdict",
     "render_prompt",
     "runs_work",
     "sealed_bytes",
+    "text_of",
     "verify_seal",
 ]

@@ -88,6 +88,10 @@ class PresetAgent(_Agent):
     preset: PresetName
     settings: PresetFile
 
+    def program(self, *, role: str, task: str) -> str:
+        """What the team has in place of the preset's own program; empty for nothing."""
+        return expand(self.settings.program or "", placeholder_values(role, task))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayAgent(_Agent):

@@ -7,7 +7,17 @@ from pathlib import Path
 
 from rolewall.sandbox import Listen
 
-__all__ = ["GATEWAY", "GATEWAY_URL", "PLACEHOLDER_KEY", "ModelDoor", "model_environment"]
+__all__ = [
+    "EXCHANGES",
+    "GATEWAY",
+    "GATEWAY_URL",
+    "PLACEHOLDER_KEY",
+    "ModelDoor",
+    "model_environment",
+]
+
+EXCHANGES = "exchanges.jsonl"
+"""What the name of a phase's file of exchanges ends in."""
 
 GATEWAY = Listen("tcp", "127.0.0.1", 8378)
 GATEWAY_URL = f"http://{GATEWAY.address}:{GATEWAY.port}"

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Execution", "claim_seen", "runs_work"]
+__all__ = ["Execution", "claim_seen", "is_interpreter", "runs_work"]
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/")
 TEAM = "/rolewall/agents/"
@@ -32,6 +32,12 @@ ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 # Variables by which a program is told to load a file.
 LOADING = re.compile(r"[A-Za-z_0-9]*(?:ENV|PRELOAD|PATH|OPT|OPTIONS|STARTUP|EDITOR|PAGER)=")
 PLAIN_FLAGS = frozenset(("-I", "-B", "-u", "-S", "-s", "-E", "-q", "-O", "-OO", "-P"))
+# Words that a command only reads, as the shell leaves them for the quotes of their end. What
+# stands before has no quotes, comments or the like, so that this is what the shell takes it for.
+DOCUMENT = re.compile(
+    r"(?P<before>[\w@%+:,./ \t>|&;=\n-]*)<<-?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
+    r"(?P<line>[^\n]*\n)(?:.*\n)*?\t*(?P=end)(?:\n|\Z)"
+)
 # How awk and sed are told to take their program from a file, combined flags too.
 PROGRAM_FILE = dict.fromkeys(("awk", "gawk", "mawk"), re.compile(r"-[fEil]|--(?:f|e|i|l|so)")) | {
     "sed": re.compile(r"-[nrsuzE]*f|--f")
@@ -39,10 +45,11 @@ PROGRAM_FILE = dict.fromkeys(("awk", "gawk", "mawk"), re.compile(r"-[fEil]|--(?:
 READERS = frozenset([
     "[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cksum", "cmp", "column",
     "comm", "cp", "cut", "date", "dd", "df", "diff", "dirname", "du", "echo", "egrep", "env",
-    "expand", "expr", "false", "fgrep", "file", "find", "fold", "gawk", "git", "grep", "gunzip",
-    "gzip", "head", "hexdump", "hostname", "id", "install", "join", "jq", "less", "ln",
-    "locale", "ls", "mawk", "md5sum", "mkdir", "mkfifo", "mktemp", "more", "mv", "nl", "nproc",
-    "od", "paste", "patch", "printf", "pwd", "readlink", "realpath", "rg", "rm", "rmdir",
+    "expand", "expr", "false", "fgrep", "file", "find", "fold", "gawk", "getconf", "getopt",
+    "git", "grep", "gunzip", "gzip", "head", "hexdump", "hostname", "id", "install", "join",
+    "jq", "less", "ln", "locale", "ls", "lsb_release", "mawk", "md5sum", "mkdir", "mkfifo",
+    "mktemp", "more", "mv", "nl", "nproc", "od", "paste", "patch", "printenv", "printf", "pwd",
+    "readlink", "realpath", "rg", "rm", "rmdir",
     "sed", "seq", "sha1sum", "sha256sum", "sha512sum", "shuf", "sleep", "sort",
     "split", "stat", "strings", "tac", "tail", "tar", "tee", "test", "timeout", "touch", "tr",
     "tree", "true", "truncate", "uname", "uniq", "unzip", "wc", "which", "whoami", "xargs", "xxd",
@@ -78,6 +85,11 @@ def runs_work(execution: Execution) -> bool:
     return not execution.whole or told(execution.argv[1:])
 
 
+def is_interpreter(exe: str) -> bool:
+    """Whether a program is made to run what it is told."""
+    return _told_what_to_run(posixpath.basename(exe)) is not None
+
+
 def _told_what_to_run(name: str) -> Callable[[Sequence[str]], bool] | None:
     """For a program that runs what its arguments say: whether that may be the work."""
     if name in SHELLS:
@@ -109,12 +121,13 @@ def _env_loads(argument: str) -> bool:
 
 def _innocent_shell(arguments: Sequence[str]) -> bool:
     """A shell on a script of the team's, or on words that only start programs."""
-    for index, argument in enumerate(arguments):
+    told = False
+    for argument in arguments:
         if argument.startswith(("-", "+")):
-            if "c" in argument[1:] and not argument.startswith("--"):
-                words = arguments[index + 1 : index + 2]
-                return bool(words) and _only_starts_programs(words[0])
+            told = told or ("c" in argument[1:] and not argument.startswith("--"))
             continue
+        if told:  # whatever options stand between
+            return _only_starts_programs(argument)
         return posixpath.normpath(argument).startswith(TEAM)
     return False
 
@@ -125,6 +138,8 @@ def _only_starts_programs(text: str) -> bool:
     What cannot be read so, such as a name that is quoted or made from a
     variable, is taken for the worst.
     """
+    while document := DOCUMENT.match(text):
+        text = document["before"] + document["line"] + text[document.end() :]
     try:
         lexer = shlex.shlex(text, posix=False, punctuation_chars=";&|()\n")
         lexer.whitespace = " \t\r"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["TokenCounts", "ToolCall", "ToolResult", "Trajectory", "TrajectoryStep"]
+__all__ = ["Source", "TokenCounts", "ToolCall", "ToolResult", "Trajectory", "TrajectoryStep"]
 
 Source = Literal["system", "user", "agent"]
 

@@ -13,6 +13,7 @@
     │   ├── BoxError               3    a box could not be made, or broke
     │   ├── ProbeFailed            3    the policy is not in force inside a box
     │   ├── TapError               3    attempts can no longer be observed
+    │   ├── ModelUnavailable       3    a model's endpoint gave no answer
     │   └── StorageError           3    disk full, unreadable, not writable
     ├── NotEnoughEvidence          4    nothing, or too little, to decide on
     └── Interrupted                130  the user asked to stop
@@ -28,6 +29,7 @@ __all__ = [
     "InfrastructureError",
     "InputError",
     "Interrupted",
+    "ModelUnavailable",
     "NotEnoughEvidence",
     "PolicyError",
     "ProbeFailed",
@@ -117,6 +119,10 @@ class ProbeFailed(InfrastructureError):
 
 
 class TapError(InfrastructureError):
+    pass
+
+
+class ModelUnavailable(InfrastructureError):
     pass
 
 

@@ -14,9 +14,10 @@ NAMED = 5
 HINT = " (rolewall check-grader PATH)"
 
 
-def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
+def grader_notes(tasks: Sequence[TaskRef], left_out: Sequence[str] = ()) -> list[str]:
     """A line for the tasks of a run whose grader has no mark, or one that leaves open whether
-    it may be trusted; and one for those that may not. See ``rolewall check-grader``."""
+    it may be trusted; one for those that may not (see ``rolewall check-grader``); and one
+    for those that were left out, since they have no grader."""
     unchecked = [task.id for task in tasks if task.checked not in (*SOUND, *WEAK)]
     weak = [f"{task.id} ({task.checked})" for task in tasks if task.checked in WEAK]
     return [
@@ -26,4 +27,4 @@ def grader_notes(tasks: Sequence[TaskRef]) -> list[str]:
             ("graders found weak", weak, ""),
         )
         if names
-    ]
+    ] + [f"left out, without a grader: {listed(left_out, NAMED)}" for _ in left_out[:1]]

@@ -1,7 +1,7 @@
-"""What a caller lets team and task files choose: an image, and network destinations.
+"""What a caller lets team and task files choose: an image, network destinations, models.
 
 Either file may come from a stranger. Neither may pick what its boxes are made of, or whom
-they talk to, unless whoever runs it says so.
+they talk to, nor which of the caller's keys is sent where, unless whoever runs it says so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Grants:
     team_network: bool = False
     task_image: bool = False
     task_network: bool = False
+    team_models: bool = False
 
     def image(self, team: Team, task: Task) -> str:
         """The image of a task's boxes: its own, else the team's.
@@ -34,31 +35,43 @@ class Grants:
             InputError: it is neither ``host`` nor granted.
         """
         if team.image != PLAIN and not self.team_image:
-            raise _refused("the team", "an image", str(team.path), team.image, "team-image")
+            raise _refused("the team asks for an image", str(team.path), team.image, "team-image")
         if task.image in (None, team.image):
             return team.image
         if not self.task_image:
-            place = str(task.directory / "task.yaml")
-            raise _refused("the task", "an image of its own", place, task.image, "task-image")
+            place = str(task.directory / task.file)
+            raise _refused("the task asks for an image of its own", place, task.image, "task-image")
         return task.image
 
     def network(self, team: Team, task: Task) -> dict[str, tuple[HostPort, ...]]:
         """Destinations by role: what the team gives that role, and what the task gives to all.
+        Endpoints of models are none of them, but are held to their grant here as well.
 
         Raises:
             InputError: there are some that were not granted.
         """
+        if not self.team_models:
+            _refuse_models(team)
         asked = [place for places in team.network.values() for place in places]
         if asked and not self.team_network:
             words = ", ".join(map(str, asked))
-            raise _refused("the team", "a network", str(team.path), words, "team-network")
+            raise _refused("the team asks for a network", str(team.path), words, "team-network")
         if task.network and not self.task_network:
-            words, place = ", ".join(map(str, task.network)), str(task.directory / "task.yaml")
-            raise _refused("the task", "a network", place, words, "task-network")
+            words, place = ", ".join(map(str, task.network)), str(task.directory / task.file)
+            raise _refused("the task asks for a network", place, words, "task-network")
         return {role: (*team.network.get(role, ()), *task.network) for role in team.roles}
 
 
-def _refused(who: str, what: str, place: str, got: str | None, flag: str) -> InputError:
-    return InputError(
-        f"{who} asks for {what}", place=place, got=got, hint=f"--allow-{flag} grants it"
-    )
+def _refuse_models(team: Team) -> None:
+    for endpoint in team.endpoints.values():
+        sent = f", and the value of {endpoint.key}" if endpoint.key else ""
+        raise _refused(
+            f"the team sends what its roles see{sent} to a model's endpoint",
+            f"{team.path}: models.{endpoint.name}",
+            endpoint.url,
+            "team-models",
+        )
+
+
+def _refused(what: str, place: str, got: str | None, flag: str) -> InputError:
+    return InputError(what, place=place, got=got, hint=f"--allow-{flag} grants it")

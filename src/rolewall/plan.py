@@ -17,9 +17,9 @@ from rolewall.errors import InputError
 from rolewall.grants import Grants
 from rolewall.policies import Policy, condition
 from rolewall.roles import Team
-from rolewall.rundir import RunInfo, TaskRef, episode_key
+from rolewall.rundir import ReplayRef, RunInfo, TaskRef, episode_key
 from rolewall.sandbox import Backend
-from rolewall.tasks import Task
+from rolewall.tasks import Instances, Task, whole_task
 
 __all__ = ["Episode", "Plan", "describe", "make_plan", "parse_shard"]
 
@@ -61,29 +61,48 @@ def make_plan(
     seed: int = 0,
     shard: tuple[int, int] = (1, 1),
     grants: Grants | None = None,
+    instances: Instances = whole_task,
+    replay: ReplayRef | None = None,
 ) -> Plan:
     """Plan a run.
 
     Args:
         shard: (i, n): this machine runs every n-th episode, beginning with the i-th.
+        replay: the run whose recorded models answer.
+        instances: what makes the start of a task that has none, for an episode's seed.
 
     Raises:
         InputError: an unknown or repeated condition, or team or task asks for an image or
-            a network that was not granted.
+            a network that was not granted; a start was not generated.
     """
     if len(set(conditions)) != len(conditions):
         raise InputError("a condition is named twice", got=", ".join(conditions))
     allowed = grants or Grants()
     episodes = [
-        _episode(team, task, name, trial, seed + trial, backend, allowed)
+        _episode(
+            team,
+            instances(task, seed + trial),
+            name,
+            trial,
+            seed + trial,
+            backend,
+            allowed,
+            replay.seal if replay else "",
+        )
         for task in tasks
         for trial in range(trials)
         for name in conditions
     ]
     index, count = shard
     mine = tuple(episodes[index - 1 :: count])
-    info = describe(team, tasks, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
-    return Plan(team, backend, mine, info)
+    refs = [_ref(task, instances, range(seed, seed + trials)) for task in tasks]
+    info = describe(team, refs, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
+    return Plan(team, backend, mine, info.model_copy(update={"replay": replay}))
+
+
+def _ref(task: Task, instances: Instances, seeds: range) -> TaskRef:
+    digests = tuple(instances(task, seed).digest for seed in seeds) if task.recipe else ()
+    return TaskRef(id=task.id, digest=task.digest, instances=digests)
 
 
 def _episode(
@@ -94,6 +113,7 @@ def _episode(
     seed: int,
     backend: Backend,
     grants: Grants,
+    replay: str,
 ) -> Episode:
     image = grants.image(team, task)
     key = episode_key(
@@ -106,6 +126,7 @@ def _episode(
         image=image,
         code=code_version(),
         observe=team.observe,
+        replay=replay,
     )
     network = grants.network(team, task)
     policy = condition(name)(team.roles, limits=team.limits, network=network)
@@ -114,7 +135,7 @@ def _episode(
 
 def describe(
     team: Team,
-    tasks: Sequence[Task],
+    tasks: Sequence[TaskRef],
     conditions: Sequence[str],
     backend: Backend,
     episodes: Sequence[Episode],
@@ -133,7 +154,7 @@ def describe(
         host={"system": platform.platform(), "machine": platform.machine()},
         team=team.name,
         team_digest=team.digest,
-        tasks=tuple(TaskRef(id=t.id, digest=t.digest) for t in tasks),
+        tasks=tuple(tasks),
         conditions=tuple(conditions),
         trials=trials,
         backend=backend.name,

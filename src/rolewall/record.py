@@ -24,6 +24,7 @@ __all__ = [
     "GradeRecord",
     "Patterns",
     "PhaseRecord",
+    "PhaseUsage",
     "Seed",
     "Told",
     "Verdict",
@@ -145,6 +146,30 @@ def phase_name(index: int, role: str) -> str:
     return f"{index:02}-{role}"
 
 
+class PhaseUsage(_Strict):
+    """What one phase took of its model, by the endpoint's own count.
+
+    ``calls`` went out; of these ``failed`` have no whole answer by the endpoint's fault, and
+    ``uncounted`` one whose tokens nobody told: the sums are then too small. ``input`` holds
+    ``cached``. What nobody told at all is None, and so is ``usd`` where any answer has no
+    known cost. ``refused`` went nowhere; ``over_budget`` says that some did for want of budget.
+    Of ``replayed`` calls ``drifted`` differ from the recorded ones."""
+
+    calls: Count = 0
+    refused: Count = 0
+    failed: Count = 0
+    input: Count | None = None
+    cached: Count | None = None
+    output: Count | None = None
+    uncounted: Count = 0
+    usd: Annotated[float, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    models: tuple[str, ...] = ()
+    over_budget: bool = False
+    replayed: bool = False
+    drifted: Count = 0
+
+
 class PhaseRecord(_Strict):
     """One turn of a role. ``changes`` are the first of those that ``changed`` counts;
     ``changes_omitted`` is how many more there were."""
@@ -154,7 +179,9 @@ class PhaseRecord(_Strict):
     round: Annotated[int, Field(ge=1)]
     started: Moment
     ended: Moment
-    outcome: Literal["done", "blocked", "failed", "timeout", "violation", "disk", "memory"]
+    outcome: Literal[
+        "done", "blocked", "failed", "timeout", "violation", "disk", "memory", "budget"
+    ]
     returncode: int | None
     box: dict[str, Any] = Field(default_factory=dict)  # uids, limits and mechanism, probe result
     attempts: AttemptCounts = AttemptCounts()
@@ -167,6 +194,7 @@ class PhaseRecord(_Strict):
     handoff: str | None = None  # sha256 of the sealed handoff
     transcript: str | None = None  # path below the episode's directory
     transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
+    usage: PhaseUsage | None = None  # of an agent that may call a model
 
     @property
     def name(self) -> str:
@@ -257,6 +285,7 @@ class EpisodeRecord(_Strict):
     verified: bool = True
     final: GradeRecord | None = None
     candidate: Candidate | None = None  # of a calibration: what was judged
+    replay_of: str = ""  # the episode whose recorded models answered, by its key
 
     @property
     def last_grade(self) -> GradeRecord | None:

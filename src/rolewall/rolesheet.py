@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from rolewall.modeluse import dollars, model_totals, tokens_text
 from rolewall.record import EpisodeRecord, PhaseRecord
 from rolewall.terminal import Sheet
 
 __all__ = ["RoleRow", "count_roles", "roles_sheet"]
 
 COLUMNS = ("condition", "role", "phases", "outcomes", "seconds", "edits", "landed", "peeks")
+MODEL_COLUMNS = ("calls", "tokens", "cost")  # where any role may call a model
 LEGEND = "seconds: all phases (the median one); edits: distinct cross-role, tried"
+MODEL_LEGEND = "calls, tokens, cost: of models, by their endpoints' count and the team's prices"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class RoleRow:
     ``seconds`` are wall time from start to end of a phase. ``edits`` counts distinct
     (program, target) pairs within a phase and unattributed changes, ``landed`` entries of
     others' zones that changed, ``peeks`` distinct looks; ``None`` where no reads were observed.
+    ``calls``, ``tokens`` and ``usd`` are of models: ``None`` where it has none, or where nobody
+    told; ``uncounted`` answers are not in ``tokens``.
     """
 
     role: str
@@ -33,6 +38,10 @@ class RoleRow:
     edits: int
     landed: int
     peeks: int | None
+    calls: int | None = None
+    tokens: int | None = None
+    uncounted: int = 0
+    usd: float | None = None
 
 
 def count_roles(records: Sequence[EpisodeRecord]) -> tuple[RoleRow, ...]:
@@ -48,6 +57,7 @@ def count_roles(records: Sequence[EpisodeRecord]) -> tuple[RoleRow, ...]:
 def _row(role: str, phases: Sequence[PhaseRecord], observed: bool) -> RoleRow:
     spent = [phase.ended - phase.started for phase in phases]
     peeks = sum(phase.attempts.distinct_peeks for phase in phases)
+    used = model_totals(phases)
     return RoleRow(
         role=role,
         phases=len(phases),
@@ -57,17 +67,27 @@ def _row(role: str, phases: Sequence[PhaseRecord], observed: bool) -> RoleRow:
         edits=sum(p.attempts.distinct_edits + p.attempts.unattributed for p in phases),
         landed=sum(phase.changed.landed for phase in phases),
         peeks=peeks if observed else None,
+        calls=used.calls if used else None,
+        tokens=used.tokens if used else None,
+        uncounted=used.uncounted if used else 0,
+        usd=used.usd if used else None,
     )
 
 
 def roles_sheet(conditions: Sequence[tuple[str, Sequence[RoleRow]]]) -> Sheet:
-    rows = [_cells(condition, row) for condition, found in conditions for row in found]
+    modelled = any(row.calls is not None for _, found in conditions for row in found)
+    rows = [
+        _cells(condition, row) + (_model_cells(row) if modelled else ())
+        for condition, found in conditions
+        for row in found
+    ]
+    legends = (LEGEND, MODEL_LEGEND) if modelled else (LEGEND,)
     return Sheet(
         title="roles",
-        columns=COLUMNS,
+        columns=(*COLUMNS, *MODEL_COLUMNS) if modelled else COLUMNS,
         rows=tuple(rows),
-        notes=(LEGEND,) if rows else (),
-        numeric=frozenset({2, 4, 5, 6, 7}),
+        notes=legends if rows else (),
+        numeric=frozenset({2, 4, 5, 6, 7, 8, 9, 10}),
         empty="no role had a turn",
     )
 
@@ -83,3 +103,8 @@ def _cells(condition: str, row: RoleRow) -> tuple[str, ...]:
         str(row.landed),
         "-" if row.peeks is None else str(row.peeks),
     )
+
+
+def _model_cells(row: RoleRow) -> tuple[str, ...]:
+    calls = "-" if row.calls is None else str(row.calls)
+    return calls, tokens_text(row.tokens, row.uncounted), dollars(row.usd)

@@ -82,6 +82,7 @@ class Row:
             exactly where a verifier of another run was shown the same.
         kind: of that work: ``solution``, ``untouched`` or ``mutant``; ``fault`` is a
             mutant's kind of fault.
+        replayed: whether its models' answers are those of an earlier episode.
         pair: of that work: which pair of its task; ``bad`` is the kind of the pair's failing work.
         optimistic, echo, rewrite: whether a phase of the verifier has that pattern; see
             ``rolewall.patterns``.
@@ -117,6 +118,7 @@ class Row:
     rewrite: bool | None = None
     pair: int | None = None
     bad: str = ""
+    replayed: bool = False
 
     @property
     def name(self) -> str:
@@ -166,6 +168,7 @@ def row_of(record: EpisodeRecord) -> Row:
         fault=candidate.fault if candidate else "",
         pair=candidate.pair if candidate else None,
         bad=candidate.bad if candidate else "",
+        replayed=bool(record.replay_of),
     )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from rolewall._validate import shorten
 from rolewall.attest import KeySigner, RunSeals, is_signed
 from rolewall.code import code_version
-from rolewall.episode import Setting, run_episode
+from rolewall.episode import RecordedEpisode, Setting, run_episode
 from rolewall.errors import BackendUnavailable, InfrastructureError, InputError
 from rolewall.interruption import Interruption
 from rolewall.layout import hold_layout, locked
 from rolewall.plan import Episode, Plan
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
+from rolewall.runmodels import RunModels
 from rolewall.sandbox import (
     Backend,
     BlobStore,
@@ -32,7 +33,7 @@ __all__ = ["run_plan"]
 POLL_SECONDS = 0.2
 # Fields of run.json that make its episodes, the plainest reason first.
 COMPARED = ("team", "backend", "image", "conditions", "trials", "seed", "tasks", "team_digest",
-            "planned")  # fmt: skip
+            "planned", "shown", "replay")  # fmt: skip
 Progress = Callable[[Episode, EpisodeRecord], None]
 
 
@@ -45,6 +46,7 @@ def run_plan(
     accepted: Callable[[int], None] | None = None,
     warn: Callable[[str], None] | None = None,
     signer: KeySigner | None = None,
+    recorded: Mapping[str, RecordedEpisode] | None = None,
 ) -> Run:
     """Run what of ``plan`` has no record yet in ``directory``, and return the whole run.
 
@@ -56,13 +58,16 @@ def run_plan(
         accepted: called before the first one, with the number of those that are there already.
         warn: called with what is no reason not to run.
         signer: signs what is sealed; without one nothing is signed.
+        recorded: by episodes' keys, what answers in place of models' endpoints.
 
     Raises:
         RecordError: what is there was altered since it was sealed.
-        InputError: the directory holds another run, is in use by another harness, or is a file.
+        InputError: the directory holds another run, is in use by another harness, or is a file;
+            or a variable that should hold a model's key does not.
         Interrupted: SIGINT, SIGTERM or SIGHUP. Finished episodes are kept.
     """
     directory = directory.absolute()
+    models = RunModels(plan.team.endpoints, recorded)
     interruption = Interruption()
     with interruption.heeded(), locked(directory):
         _claim(plan, directory)
@@ -77,9 +82,9 @@ def run_plan(
                     _clean(plan.backend, warn)
                 with seals.closing():
                     if todo:
-                        with Supervisors() as supervisors:
+                        with Supervisors() as supervisors, models:
                             pool = _Pool(
-                                plan, directory, seals, supervisors, interruption, progress
+                                plan, directory, seals, supervisors, models, interruption, progress
                             )
                             pool.run(todo, jobs)
                     # A run that is complete and sealed holds nothing else.
@@ -135,7 +140,7 @@ def _clean(backend: Backend, warn: Callable[[str], None] | None) -> None:
 
 def _same(plan: Plan, directory: Path) -> None:
     known, asked = read_info(directory), plan.info
-    if set(known.keys) == set(asked.keys):
+    if set(known.keys) == set(asked.keys) and known.shown == asked.shown:
         return
     for name in COMPARED:
         has, wants = _values(known, name), _values(asked, name)
@@ -164,7 +169,11 @@ def _same(plan: Plan, directory: Path) -> None:
 def _values(info: RunInfo, name: str) -> set[str]:
     value = getattr(info, name)
     if name == "tasks":
-        return {f"{task.id} ({task.digest[:12]})" for task in info.tasks}
+        return {
+            f"{task.id} ({digest[:12]})"
+            for task in info.tasks
+            for digest in (task.digest, *task.instances)
+        }
     return set(value) if isinstance(value, tuple) else {str(value)}
 
 
@@ -179,6 +188,7 @@ class _Pool:
         directory: Path,
         seals: RunSeals,
         supervisors: Supervisors,
+        models: RunModels,
         interruption: Interruption,
         progress: Progress | None,
     ) -> None:
@@ -186,6 +196,7 @@ class _Pool:
         self._directory = directory
         self._seals = seals
         self._supervisors = supervisors
+        self._models = models
         self._interruption = interruption
         self._progress = progress
         self._store = BlobStore(directory / "blobs.git")
@@ -221,6 +232,7 @@ class _Pool:
         """End the boxes until no episode runs: one may have just been opening one."""
         while True:
             interrupt_all()
+            self._models.interrupt()
             if self._interruption.broken_off or not wait(futures, POLL_SECONDS).not_done:
                 return
 
@@ -251,5 +263,7 @@ class _Pool:
                 seals=self._seals,
                 stopping=self._interruption.stopping,
                 work=episode.work,
+                models=self._models.of(episode.key),
+                shown=tuple(map(Path, self._plan.info.shown)),
             )
         )

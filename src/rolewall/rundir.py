@@ -23,6 +23,7 @@ from rolewall.storage import canonical_json, read_capped, write_atomic
 
 __all__ = [
     "PlanRef",
+    "ReplayRef",
     "Run",
     "RunInfo",
     "TaskRef",
@@ -43,13 +44,22 @@ MOST = 1 << 31  # episodes of a run
 
 class TaskRef(BaseModel):
     """``checked``: the mark that `rolewall check-grader` gave this version of the task's
-    grader; None where no check of it was found."""
+    grader; None where no check of it was found. ``instances``: where a program makes the
+    task's start for each seed, the digests of the tasks that it made, by trial."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     digest: str
     checked: Literal["A", "B", "C", "U", "E", "F"] | None = None
+    instances: tuple[str, ...] = ()
+
+    def at(self, trial: int) -> TaskRef:
+        """The task of one trial."""
+        if not self.instances:
+            return self
+        digest = self.instances[trial] if trial < len(self.instances) else ""
+        return TaskRef(id=self.id, digest=digest)
 
 
 class PlanRef(BaseModel):
@@ -62,11 +72,22 @@ class PlanRef(BaseModel):
     text: str
 
 
+class ReplayRef(BaseModel):
+    """The run whose recorded models answered: its directory's name, and its seal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    seal: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class RunInfo(BaseModel):
     """What a run was asked to do, and where.
 
     ``planned`` is the number of episodes of this run (of this shard, if it was
-    sharded). ``keys``, when given, names each of them.
+    sharded). ``keys``, when given, names each of them. ``left_out`` are directories among
+    the tasks that hold one without a grader. ``shown`` are directories of the machine that
+    roles could read besides those of their image.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -92,6 +113,9 @@ class RunInfo(BaseModel):
     plan: PlanRef | None = None
     kind: Literal["run", "calibration"] = "run"
     calibration: CalibrationInfo | None = None
+    left_out: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    replay: ReplayRef | None = None
 
     @model_validator(mode="after")
     def _keys_are_the_planned_ones(self) -> RunInfo:
@@ -185,10 +209,11 @@ def episode_key(
     observe: Observe,
     candidate: str = "",
     salt: str = "",
+    replay: str = "",
 ) -> str:
     """The name of an episode's directory: equal exactly for equal work. ``candidate`` is
     the SHA-256 of what a calibration shows, ``salt`` what keeps its boxes, which can see
-    the name, from computing that."""
+    the name, from computing that; ``replay`` the seal of the run that answers."""
     parts = {
         "task": [task.id, task.digest],
         "team": team_digest,
@@ -202,6 +227,8 @@ def episode_key(
     }
     if candidate:
         parts |= {"candidate": candidate, "salt": salt}
+    if replay:
+        parts |= {"replay": replay}
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 

@@ -99,6 +99,9 @@ def result_table(
     weighed = [r for r in records if not _apart(r)]
     apart = Counter(why for r in records if (why := _apart(r)))
     left = [f"not in this table: {counted(n, 'candidate')}: {why}" for why, n in apart.items()]
+    if replayed := sum(bool(r.replay_of) for r in weighed):
+        of = counted(len(weighed), "episode")
+        left.append(f"in {replayed} of {of} a recording answered in place of the models")
     planned = planned - apart.total() if planned is not None else None
     records, notes = weighed, [*left, *notes]
     named = [*conditions, *sorted({r.condition for r in records} - set(conditions))]

@@ -32,7 +32,7 @@ __all__ = [
     "unfinished_phases",
 ]
 
-FAILURES = frozenset({"failed", "timeout", "violation", "disk", "memory"})
+FAILURES = frozenset({"failed", "timeout", "violation", "disk", "memory", "budget"})
 
 
 def errored(record: Judged) -> bool:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rolewall.aftermath import Aftermath
+from rolewall.modeluse import usage_text
 from rolewall.patterns import NAMES
 from rolewall.record import (
     AttemptCounts,
@@ -55,6 +56,8 @@ def _head(record: EpisodeRecord) -> Iterator[str]:
     )
     if corrupt(record):
         yield "corrupt success: the work passes, and a cross-role edit landed"
+    if record.replay_of:
+        yield f"its models' answers are those of episode {record.replay_of}"
     if record.error:
         yield f"error {record.error.kind}: {record.error.message}"
 
@@ -73,6 +76,8 @@ def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
         f" took {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
     )
     yield f"  attempts: {_attempts_text(phase.attempts) or 'none'}"
+    if phase.usage is not None:
+        yield f"  model: {usage_text(phase.usage)}"
     if met := _met(phase.box.get("limits_hit")):
         yield f"  limits met: {met}"
 

@@ -91,6 +91,7 @@ def _keys(run: Run) -> Iterator[tuple[str, str]]:
                 observe=info.observe,
                 candidate=candidate,
                 salt=info.calibration.salt if info.calibration else "",
+                replay=info.replay.seal if info.replay else "",
             )
             yield key, f"{task.id}:{condition}:{trial}"
 
@@ -100,7 +101,7 @@ def _grid(run: Run) -> Iterator[tuple[TaskRef, str, int, int, str]]:
     info = run.info
     if info.calibration is None:
         for task, name, trial in itertools.product(info.tasks, info.conditions, range(info.trials)):
-            yield task, name, trial, info.seed + trial, ""
+            yield task.at(trial), name, trial, info.seed + trial, ""
         return
     tasks = {task.id: task for task in info.tasks}
     for found, style in itertools.product(info.calibration.candidates, STYLES):

@@ -121,10 +121,12 @@ def _file(place: str) -> str:
 def _against_run(record: EpisodeRecord, info: RunInfo) -> Iterator[str]:
     """Where a record contradicts its own key, or what the run was asked for."""
     salt = info.calibration.salt if info.calibration else ""
-    key = _key(record, salt)
+    key = _key(record, salt, info.replay.seal if info.replay else "")
+    if bool(record.replay_of) != bool(info.replay):
+        yield "record and run differ in whether a recording answered"
     if key not in (None, record.key):
         yield f"its key does not belong to what it says was run; got {record.key}, expected {key}"
-    tasks = {task.id: task.digest for task in info.tasks}
+    tasks = {task.id: task.at(record.trial).digest for task in info.tasks}
     if record.task not in tasks:
         yield f"task {record.task} was not asked for"
     if record.condition not in info.conditions:
@@ -158,7 +160,7 @@ def _seed(record: EpisodeRecord, info: RunInfo) -> int:
     return seed_of(info.calibration.salt, record.task, record.trial, record.condition)
 
 
-def _key(record: EpisodeRecord, salt: str) -> str | None:
+def _key(record: EpisodeRecord, salt: str, replay: str) -> str | None:
     """The key that belongs to a record; ``None`` where it lacks a digest to tell."""
     digests = record.digests
     if not {"task", "team", "code"} <= digests.keys():
@@ -175,4 +177,5 @@ def _key(record: EpisodeRecord, salt: str) -> str | None:
         observe=record.observe,
         candidate=record.candidate.sha256 if record.candidate else "",
         salt=salt,
+        replay=replay,
     )

@@ -144,7 +144,7 @@ class _Maker:
         episodes = [made[key] for key in in_order(salt, made)]
         info = describe(
             self.team,
-            tasks,
+            [TaskRef(id=task.id, digest=task.digest) for task in tasks],
             asked.conditions,
             self.backend,
             episodes,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asked", "episode_options", "optional_tasks", "running_options", "whole_options"]
 
-GRANTS = ("team_image", "team_network", "task_image", "task_network")
+GRANTS = ("team_image", "team_network", "task_image", "task_network", "team_models")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,12 +71,32 @@ OPTIONS = (
     click.option("--allow-task-image", is_flag=True, help="Let tasks choose their image."),
     click.option("--allow-task-network", is_flag=True, help="Let tasks ask for destinations."),
     click.option(
+        "--allow-team-models",
+        is_flag=True,
+        help="Let the team call its model endpoints, with keys of your environment.",
+    ),
+    click.option(
         "--grader-checks",
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Marks of `check-grader`.  [default: grader-checks.json beside each task]",
     ),
+    click.option(
+        "--show",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="A directory of programs that roles may read, at its own path. Repeat for more.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="JSON on standard output."),
+)
+
+
+REPLAY = click.option(
+    "--replay",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Answer for the models as they did in RUN: no model, key or network is needed.",
 )
 
 
@@ -88,7 +108,7 @@ def episode_options(function: F) -> F:
 
 def running_options(function: F) -> F:
     """The same without ``team`` and ``tasks``, for a command that may run nothing."""
-    return _added(function, OPTIONS)
+    return _added(function, (*OPTIONS, REPLAY))
 
 
 def whole_options(function: F) -> F:
@@ -127,5 +147,7 @@ def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
         backend=given["backend"],
         sign=given["sign"],
         grader_checks=given["grader_checks"],
+        replay=given.get("replay"),
+        shown=given["show"],
         grants=Grants(**{name: given[f"allow_{name}"] for name in GRANTS}),
     )

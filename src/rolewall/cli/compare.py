@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 CONDITIONS = "prompt-only,enforced"
-RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign",
-           *(f"allow_{name}" for name in GRANTS))  # fmt: skip
+RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign", "show",
+           "replay",           *(f"allow_{name}" for name in GRANTS))  # fmt: skip
 
 
 @click.command("compare")

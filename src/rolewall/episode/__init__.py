@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rolewall.episode.history import HISTORY, shown_transcript
 from rolewall.episode.loop import run_episode
+from rolewall.episode.models import EpisodeModels, RecordedEpisode
 from rolewall.episode.setting import Setting
 from rolewall.episode.verdict import verdict_in
 from rolewall.episode.work import SEALED_AT, CandidateWork
@@ -12,6 +13,8 @@ __all__ = [
     "HISTORY",
     "SEALED_AT",
     "CandidateWork",
+    "EpisodeModels",
+    "RecordedEpisode",
     "Setting",
     "run_episode",
     "shown_transcript",

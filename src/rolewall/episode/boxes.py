@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 
 from rolewall.episode.setting import Setting
@@ -10,10 +11,29 @@ from rolewall.episode.zones import Zones
 from rolewall.errors import StorageError
 from rolewall.library import box_spec
 from rolewall.policies import Access, Compiled, Policy, View, ViewZone
-from rolewall.roles import CHECK_SOCKET, CheckCopy, CheckService, Turn, WorkChanged, check_spec
-from rolewall.sandbox import Box, BoxSpec, Manifest, WatchSpec, open_box, tree_changed
+from rolewall.roles import (
+    CHECK_SOCKET,
+    GATEWAY,
+    ChatAgent,
+    CheckCopy,
+    CheckService,
+    Turn,
+    WorkChanged,
+    check_spec,
+    model_environment,
+)
+from rolewall.sandbox import (
+    WORKSPACE,
+    Box,
+    BoxSpec,
+    Manifest,
+    WatchSpec,
+    open_box,
+    tree_changed,
+)
+from rolewall.tasks import role_environment, work_environment
 
-__all__ = ["check_service", "role_spec"]
+__all__ = ["check_service", "in_places", "role_spec"]
 
 # Any directory can be made to look like a repository without the name .git; git would take
 # it for one, and run what it says, for whoever stands in it.
@@ -27,7 +47,10 @@ GUEST_GIT = {
 def role_spec(
     setting: Setting, zones: Zones, compiled: Compiled, turn: Turn, round_: int
 ) -> BoxSpec:
-    """The box of one role for one turn: its zones, its prompt, the team's files."""
+    """The box of one role for one turn: its zones, its prompt, the team's files, and the way
+    to its model, where what calls it is in the box."""
+    agent = setting.team.agents[compiled.role]
+    gateway = () if agent.access is None or isinstance(agent, ChatAgent) else (GATEWAY,)
     files = {"prompt.md": turn.prompt.encode()}
     programs: dict[str, bytes] = {}
     for name, data in setting.team.files_of(compiled.role).items():
@@ -39,15 +62,29 @@ def role_spec(
         image=setting.image,
         files=files,
         programs=programs,
-        listen=(CHECK_SOCKET,) if compiled.role == "verifier" else (),
+        listen=(*((CHECK_SOCKET,) if compiled.role == "verifier" else ()), *gateway),
         env={
+            **(model_environment() if gateway else {}),
+            **role_environment(setting.task, works=_works(setting, compiled.role)),
             "ROLEWALL_ROLE": compiled.role,
             "ROLEWALL_TASK": setting.task.id,
             "ROLEWALL_ROUND": str(round_),
             "ROLEWALL_SEED": str(setting.seed),
             **GUEST_GIT,
         },
+        workdir=setting.task.workdir or WORKSPACE,
+        shown=setting.shown,
     )
+
+
+def _works(setting: Setting, role: str) -> bool:
+    return setting.policy.zone("workspace").owner == role
+
+
+def in_places(view: View, setting: Setting) -> View:
+    """``view``, with the further place that the task's workspace has."""
+    place = setting.task.workdir or WORKSPACE
+    return replace(view, also=() if place == WORKSPACE else ((place, WORKSPACE),))
 
 
 def check_service(
@@ -68,7 +105,7 @@ def check_service(
     watch = WatchSpec(
         "check",
         phase,
-        _check_view(setting.policy),
+        in_places(_check_view(setting.policy), setting),
         setting.ledger,
         reads=setting.team.observe == "reads",
     )
@@ -84,9 +121,11 @@ def check_service(
 
     def open_check(copy: Path) -> Box:
         spec = check_spec(box.spec, copy)
+        spec = replace(spec, env={**work_environment(setting.task), **spec.env})
         return open_box(setting.backend, spec, tap=setting.supervise(), watch=watch)
 
-    return CheckService(box.listeners.pop(CHECK_SOCKET), snapshot, open_check, seconds)
+    listener, workdir = box.listeners.pop(CHECK_SOCKET), box.spec.workdir
+    return CheckService(listener, snapshot, open_check, seconds, workdir)
 
 
 def _check_view(policy: Policy) -> View:

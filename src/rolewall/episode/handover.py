@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from rolewall.episode.phase import Played
@@ -16,11 +16,14 @@ from rolewall.roles import (
     HANDOFF_ZONES,
     MAX_SEALED,
     MAX_VERDICT,
+    PRESETS,
     Agent,
     Collected,
     CommandAgent,
     Execution,
+    PresetAgent,
     SealedHandoff,
+    asked_for,
     claim_seen,
     complete_and_seal,
     read_handoff,
@@ -31,6 +34,7 @@ from rolewall.rundir import write_atomic
 
 __all__ = ["Handovers", "verdict_of"]
 
+PRIVATE = ("home", "tmp")
 SHOWN = 200  # characters of a command
 UNSEEN = "more programs were started than were recorded"
 KEPT = "nothing new was handed over; this is the handoff of an earlier round"
@@ -94,7 +98,7 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
     """The verdict of a verifier's phase, with what its claims are worth."""
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
     parsed = verdict_in(data, played.nonce or "", played.acted.outcome)
-    beside = _beside(played, agent, task)
+    beside = _beside(played, agent, task, {*zones.owners, *PRIVATE})
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
         round=played.place.round,
@@ -111,18 +115,22 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
     )
 
 
-def _beside(played: Played, agent: Agent, task: str) -> str:
+def _beside(played: Played, agent: Agent, task: str, zones: Collection[str]) -> str:
     """What may have run the work in the box of the verdict; empty where nothing did."""
-    executions = _apart_from_the_agent(played.seen.executions, agent, task)
+    executions = _apart_from_the_agent(played.seen.executions, agent, task, zones)
     for execution in filter(runs_work, executions):
         return shlex.join(execution.argv)[:SHOWN] or execution.exe[:SHOWN]
     return "" if played.seen_whole else UNSEEN
 
 
 def _apart_from_the_agent(
-    executions: Sequence[Execution], agent: Agent, task: str
+    executions: Sequence[Execution], agent: Agent, task: str, zones: Collection[str]
 ) -> Sequence[Execution]:
-    """Without the first start of a command agent itself: it is the team's, whatever it is."""
+    """Without the first start of a command agent itself: it is the team's, whatever it is;
+    and without what a preset's program is and runs of its own accord."""
+    if isinstance(agent, PresetAgent):
+        program = agent.program(role="verifier", task=task) or PRESETS[agent.preset].program
+        return asked_for(agent.preset, program, executions, zones)
     if not isinstance(agent, CommandAgent) or not executions:
         return executions
     own = agent.argv(role="verifier", task=task)

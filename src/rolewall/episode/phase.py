@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 
+from rolewall.attest import digest_of_file
 from rolewall.episode.attribution import changes_of_phase
-from rolewall.episode.boxes import check_service, role_spec
+from rolewall.episode.boxes import check_service, in_places, role_spec
+from rolewall.episode.models import open_model
 from rolewall.episode.seen import Seen, read_seen
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
 from rolewall.errors import TapError
 from rolewall.policies import Compiled, Kind, LedgerTail, Outcome, compile_mounts
-from rolewall.record import AttemptCounts, Changes, PhaseRecord, phase_name, sum_up
-from rolewall.roles import Acted, CheckRun, TaskFacts, Turn, act, render_prompt
+from rolewall.record import (
+    AttemptCounts,
+    Changes,
+    PhaseRecord,
+    PhaseUsage,
+    phase_name,
+    sum_up,
+)
+from rolewall.roles import Acted, CheckRun, ModelUse, TaskFacts, Turn, act, render_prompt
 from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
 
 __all__ = ["Place", "Played", "play"]
@@ -44,6 +53,7 @@ class _Turned:
     summary: WatchSummary
     facts: dict[str, object]
     checked: tuple[CheckRun, ...]
+    use: ModelUse | None
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,7 @@ class Played:
             handoff=handoff,
             transcript=f"transcripts/{self.place.name}.jsonl",
             transcript_sha256=self.transcripts,
+            usage=PhaseUsage(**asdict(self.turned.use)) if self.turned.use else None,
         )
 
 
@@ -111,10 +122,12 @@ def play(
         InfrastructureError: the box, the tap or the disk failed.
     """
     compiled = compile_mounts(setting.policy, place.role)
-    nonce = secrets.token_hex(16) if place.role == "verifier" else None
+    nonce = _nonce(setting, place)
     seconds = min(compiled.limits.phase_seconds, setting.task.seconds)
     roles = setting.policy.roles
-    facts = TaskFacts(setting.task.id, seconds, place.round, place.rounds, roles)
+    facts = TaskFacts(
+        setting.task.id, seconds, place.round, place.rounds, roles, setting.task.workdir
+    )
     turn = Turn(
         role=place.role,
         task=setting.task.id,
@@ -147,6 +160,15 @@ def play(
     )
 
 
+def _nonce(setting: Setting, place: Place) -> str | None:
+    """A verifier's; one of a recording, whose answers speak of it, is told again."""
+    if place.role != "verifier":
+        return None
+    recorded = setting.models.recorded if setting.models else None
+    told = recorded.nonces.get(place.name) if recorded else None
+    return told or secrets.token_hex(16)
+
+
 def _kept(compiled: Compiled, before: Mapping[str, Manifest]) -> dict[str, Manifest]:
     """The zones that stay as they are while the role has its turn.
 
@@ -169,31 +191,34 @@ def _turn(
     watch = WatchSpec(
         place.role,
         place.index,
-        compiled.view(),
+        in_places(compiled.view(), setting),
         setting.ledger,
         reads=setting.team.observe == "reads",
     )
     with open_box(setting.backend, spec, tap=setting.supervise(), watch=watch) as box:
-        service = check_service(setting, zones, box, workspace, place.index, turn.seconds)
-        try:
-            acted = act(setting.team.agents[place.role], box, turn)
+        agent = setting.team.agents[place.role]
+        with ExitStack() as beside:
+            if service := check_service(setting, zones, box, workspace, place.index, turn.seconds):
+                beside.callback(service.close)
+            if model := open_model(setting.models, agent, box, turn):
+                beside.callback(model.close)
+            acted = act(agent, box, model.turn if model else turn)
             box.kill_all()
-        finally:
-            if service:
-                service.close()
-        if service and service.trouble:
-            raise service.trouble
+        for served in (service, model):
+            if served and served.trouble:
+                raise served.trouble
+        use = model.settle(acted) if model else None
         summary = box.finish()
         if summary is None:
             raise TapError("the box of a role has no tap", got=spec.label)
         runs = tuple(service.runs) if service else ()
-        return _Turned(acted, summary, dict(box.facts), runs)
+        return _Turned(acted, summary, dict(box.facts), runs, use)
 
 
 def _digests(turn: Turn) -> dict[str, str]:
     """The SHA-256 of every file of the transcript, by name."""
     found = sorted(turn.transcript.parent.glob(f"{turn.transcript.name}.*"))
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    return {path.name: digest_of_file(path) for path in found}
 
 
 def _counts(summary: WatchSummary, missed: int) -> AttemptCounts:

@@ -130,6 +130,11 @@ def _refusal(
     if not graded:
         return None
     total = counted(len(graded), "episode")
+    if replayed := sum(row.replayed for row in graded):
+        return 4, (
+            f"in {replayed} of {total} a recording answered in place of the models:"
+            " a replay repeats evidence and is none of its own"
+        )
     if absent and not rules.allow_partial:
         return 4, (
             f"the run is incomplete: {counted(absent, 'planned episode')} without a record;"

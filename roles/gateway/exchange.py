@@ -1,0 +1,128 @@
+"""The record of exchanges: a line of JSON for each, in a file of the phase's transcript."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rolewall._files import append_whole
+from rolewall.errors import StorageError
+from rolewall.roles.gateway.wires import Protocol
+from rolewall.roles.steps import TokenCounts
+
+__all__ = ["MAX_FILE", "MAX_REFUSALS", "SHOWN_REFUSED", "Exchange", "ExchangeLog"]
+
+MAX_FILE = 256 << 20
+MAX_REFUSALS = 1000  # lines of what was refused; more are counted only
+SHOWN_REFUSED = 64 << 10
+
+
+@dataclass
+class Exchange:
+    """One request and what came of it.
+
+    Attributes:
+        n: counts from 1 in the order in which exchanges began; lines are in that in which
+            they ended.
+        payload: the JSON that was sent; of what was refused what is shown of it, or nothing.
+        response: the JSON of the answer; of a stream the same, put together.
+        events: a stream as it came.
+        refused: why the gateway let it nowhere, in a word; empty if it went out.
+        failed: why the endpoint gave no answer, or not to its end; else empty.
+    """
+
+    n: int
+    protocol: Protocol
+    path: str
+    started: float
+    model: str = ""
+    stream: bool = False
+    payload: bytes = b""
+    ended: float = 0.0
+    status: int | None = None
+    response: bytes = b""
+    events: str | None = None
+    usage: TokenCounts | None = None
+    usd: float | None = None
+    refused: str = ""
+    failed: str = ""
+    replayed: bool = False
+
+    def line(self) -> bytes:
+        head = {
+            "n": self.n,
+            "protocol": self.protocol,
+            "path": self.path,
+            "model": self.model,
+            "stream": self.stream,
+        }
+        tail: dict[str, object] = {} if self.events is None else {"events": self.events}
+        tail |= {
+            "started": self.started,
+            "ended": self.ended,
+            "usage": asdict(self.usage) if self.usage else None,
+            "usd": self.usd,
+            "refused": self.refused,
+            "failed": self.failed,
+            "replayed": self.replayed,
+        }
+        parts = [
+            json.dumps(head)[:-1].encode(),
+            b'"request": ' + (self.payload or b"null"),
+            b'"status": ' + json.dumps(self.status).encode(),
+            b'"response": ' + (self.response or b"null"),
+            json.dumps(tail)[1:].encode(),
+        ]
+        return b", ".join(parts) + b"\n"
+
+
+class ExchangeLog:
+    """Appends to a new file. What is in it survives the harness; ``close`` makes it
+    survive the machine.
+
+    Raises:
+        StorageError: the file cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._size = 0
+        self._refusals = 0
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._fd = os.open(path, flags, 0o644)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def has_room(self, request: int) -> bool:
+        """Whether a request of so many bytes, and an answer to it, can still be kept."""
+        return self._size + request < MAX_FILE
+
+    def write(self, exchange: Exchange) -> None:
+        if exchange.refused:
+            self._refusals += 1
+            if self._refusals > MAX_REFUSALS:
+                return
+            if len(exchange.payload) > SHOWN_REFUSED:
+                exchange.payload = b""
+        data = exchange.line()
+        try:
+            append_whole(self._fd, data, self._size)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._size += len(data)
+
+    def close(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            raise self._failed(error) from error
+        finally:
+            os.close(self._fd)
+
+    def _failed(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"exchanges with a model cannot be recorded: {error.strerror}", place=str(self._path)
+        )

@@ -1,0 +1,150 @@
+"""Handing an answer on to the agent, piece by piece, while keeping it for the record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aiohttp import web
+
+from rolewall._files import load_json
+from rolewall.errors import InputError
+from rolewall.roles.gateway.admission import Asked
+from rolewall.roles.gateway.assembling import assembly_for
+from rolewall.roles.gateway.exchange import Exchange
+from rolewall.roles.gateway.keys import Scrubber
+from rolewall.roles.gateway.reply import NoAnswer, Reply, blames_endpoint
+from rolewall.roles.gateway.streams import Splitter, event_data
+from rolewall.roles.gateway.using import usage_in
+from rolewall.roles.gateway.wires import error_body
+
+__all__ = ["MAX_ANSWER", "Passing"]
+
+MAX_ANSWER = 32 << 20
+MAX_DEPTH = 200
+
+
+class Passing:
+    """One answer. ``take`` first, then whatever has to be written down, then ``end``: the
+    agent has all of its answer only when the record has it.
+
+    Attributes:
+        size: bytes of the answer so far.
+    """
+
+    def __init__(
+        self, request: web.BaseRequest, asked: Asked, exchange: Exchange, scrubber: Scrubber
+    ) -> None:
+        self.size = 0
+        self._request = request
+        self._asked = asked
+        self._exchange = exchange
+        self._scrubber = scrubber
+        self._stream: web.StreamResponse | None = None
+        self._whole: web.Response | None = None
+        self._broken: NoAnswer | None = None
+
+    async def take(self, reply: Reply) -> None:
+        """Raises NoAnswer where there is none, or not all of one; ConnectionError where the
+        agent has gone."""
+        if reply.streamed and reply.status == 200:
+            await self._take_stream(reply)
+        else:
+            await self._take_whole(reply)
+
+    def broke(self, error: NoAnswer) -> None:
+        """There is no answer, or no more of it."""
+        self._broken = error
+
+    async def _take_whole(self, reply: Reply) -> None:
+        parts = []
+        async for chunk in reply.body:
+            parts.append(chunk)
+            self._weigh(chunk)
+        data = self._scrubber.clean(b"".join(parts))
+        body, text = _parse(data)
+        exchange = self._exchange
+        exchange.status = reply.status
+        exchange.response = json.dumps(body if text is None else text).encode()
+        if blames_endpoint(reply.status, data):
+            exchange.failed = f"status {reply.status}"
+        elif reply.status < 300 and self._asked.target.counts:
+            exchange.usage = usage_in(exchange.protocol, body)
+        kind = "application/json" if text is None else "text/plain"
+        self._whole = web.Response(
+            body=data, status=reply.status, content_type=kind, headers=reply.headers
+        )
+
+    async def _take_stream(self, reply: Reply) -> None:
+        exchange, splitter = self._exchange, Splitter()
+        exchange.status, exchange.events = reply.status, ""
+        assembly = assembly_for(exchange.protocol)
+        events: list[str] = []
+        self._stream = await self._begin(reply)
+        try:
+            async for chunk in reply.body:
+                self._weigh(chunk)
+                for event in splitter.feed(chunk):
+                    assembly.add(await self._event(event, events))
+            if rest := splitter.rest():
+                assembly.add(await self._event(rest, events))
+        finally:
+            exchange.events = "".join(events)
+            exchange.response = self._scrubber.clean(json.dumps(assembly.body).encode())
+        if assembly.error:
+            exchange.failed = f"the stream ended in an error: {assembly.error}"
+        elif not assembly.ended:
+            if reply.failed:
+                raise NoAnswer(reply.failed)
+            exchange.failed = "the stream ended before its last event"
+        else:
+            exchange.usage = usage_in(exchange.protocol, assembly.body)
+
+    async def _begin(self, reply: Reply) -> web.StreamResponse:
+        headers = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+        stream = web.StreamResponse(headers=headers | dict(reply.headers))
+        await stream.prepare(self._request)
+        return stream
+
+    async def _event(self, event: bytes, events: list[str]) -> Any:
+        """Keep and pass on one event; what it says."""
+        event = self._scrubber.clean(event)
+        events.append(event.decode("utf-8", "replace"))
+        said = event_data(event)
+        if self._stream is not None and (self._asked.counted or not _counts_only(said)):
+            await self._stream.write(event)
+        return said
+
+    def _weigh(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        if self.size > MAX_ANSWER:
+            raise NoAnswer(f"the answer is larger than {MAX_ANSWER >> 20} MiB")
+
+    async def end(self) -> web.StreamResponse:
+        """The answer's end; of one that broke off, no proper one."""
+        if self._stream is not None:
+            if self._broken is None:
+                await self._stream.write_eof()
+            elif self._request.transport is not None:
+                self._request.transport.close()
+            return self._stream
+        if self._whole is not None and self._broken is None:
+            return self._whole
+        status = self._broken.status if self._broken else 502
+        words = "the model's endpoint gave no answer"
+        body = error_body(self._exchange.protocol, status, "endpoint", words)
+        return web.Response(body=body, status=status, content_type="application/json")
+
+
+def _parse(data: bytes) -> tuple[Any, str | None]:
+    """JSON, or the text that it is not."""
+    try:
+        body = load_json(data, "the answer", max_bytes=MAX_ANSWER * 2, max_depth=MAX_DEPTH)
+        return body, None
+    except InputError:
+        return None, data.decode("utf-8", "replace")
+
+
+def _counts_only(said: object) -> bool:
+    """Whether an event of ``chat`` is the one that is there only where usage was asked for."""
+    return isinstance(said, dict) and said.get("choices") == [] and "usage" in said

@@ -1,0 +1,52 @@
+"""Server-sent events: a stream of bytes, cut where one event ends and the next begins."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rolewall._files import load_json
+from rolewall.errors import InputError
+
+__all__ = ["Splitter", "event_data"]
+
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+MAX_DEPTH = 200
+
+
+class Splitter:
+    """Hands out whole events, with what ends them."""
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._looked = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._held += data
+        found, start = [], 0
+        # Three bytes of an end may have come already.
+        for end in _END.finditer(self._held, max(0, self._looked - 3)):
+            found.append(self._held[start : end.end()])
+            start = end.end()
+        self._held = self._held[start:]
+        self._looked = len(self._held)
+        return found
+
+    def rest(self) -> bytes:
+        """What came after the last whole event."""
+        held, self._held, self._looked = self._held, b"", 0
+        return held
+
+
+def event_data(event: bytes) -> Any:
+    """The JSON in an event, ``"[DONE]"`` for OpenAI's last one, None for what has none."""
+    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    data = b"\n".join(lines)
+    if not data:
+        return None
+    if data == b"[DONE]":
+        return "[DONE]"
+    try:
+        return load_json(data, "an event", max_bytes=len(data), max_depth=MAX_DEPTH)
+    except InputError:
+        return None

@@ -1,0 +1,136 @@
+"""The recorded exchanges of a phase, to be given again in place of an endpoint's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rolewall._files import load_json, open_regular
+from rolewall.errors import RecordError
+from rolewall.roles.gateway.admission import Asked
+from rolewall.roles.gateway.exchange import MAX_FILE
+from rolewall.roles.gateway.reply import NoAnswer, Reply
+
+__all__ = ["Tape", "read_tape"]
+
+MAX_LINE = 128 << 20
+MAX_DEPTH = 220
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """One exchange that went out, as it was recorded."""
+
+    path: str
+    request: bytes
+    status: int | None
+    data: bytes
+    streamed: bool
+    seconds: float
+    failed: str
+
+
+class Tape:
+    """Gives each recorded answer once.
+
+    An answer to the very same request comes first, so that agents that ask several things at
+    once find their own; else the oldest that is left of that path is given, and counted as
+    drifted.
+
+    Attributes:
+        drifted: how many were given to another request than the recorded one.
+        spent: whether more was asked for than is recorded.
+    """
+
+    def __init__(self, exchanges: list[_Taken]) -> None:
+        self._left = exchanges
+        self.drifted = 0
+        self.spent = False
+
+    @asynccontextmanager
+    async def ask(self, asked: Asked) -> AsyncIterator[Reply]:
+        """Raises NoAnswer."""
+        taken = self._take(asked)
+        if taken is None:
+            self.spent = True
+            raise NoAnswer("the recording has no further answer")
+        if taken.status is None:
+            raise NoAnswer(taken.failed or "the recorded exchange has no answer")
+        body = _once(taken.data)
+        yield Reply(taken.status, taken.streamed, body, seconds=taken.seconds, failed=taken.failed)
+
+    def _take(self, asked: Asked) -> _Taken | None:
+        request = _same(json.loads(asked.payload))
+        fitting = [one for one in self._left if one.path == asked.target.path]
+        same = [one for one in fitting if one.request == request]
+        if not fitting:
+            return None
+        found = (same or fitting)[0]
+        self.drifted += not same
+        self._left.remove(found)
+        return found
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+def read_tape(path: Path, sha256: str) -> Tape:
+    """The tape in a file of exchanges; what was refused then is no part of it.
+
+    Raises:
+        RecordError: it cannot be read, is none, or not the one with this digest.
+    """
+    found: list[tuple[int, _Taken]] = []
+    digest = hashlib.sha256()
+    try:
+        with open(open_regular(path), "rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+                if file.tell() > 2 * MAX_FILE:
+                    raise RecordError("too large", place=str(path))
+                digest.update(line)
+                _line(line, f"{path}:{number}", found)
+    except OSError as error:
+        raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from error
+    if digest.hexdigest() != sha256:
+        raise RecordError("not what was recorded", place=str(path), got=digest.hexdigest(),
+                          expected=sha256)  # fmt: skip
+    return Tape([taken for _, taken in sorted(found, key=lambda pair: pair[0])])
+
+
+def _line(line: bytes, place: str, found: list[tuple[int, _Taken]]) -> None:
+    value = load_json(line, place, error=RecordError, max_bytes=MAX_LINE, max_depth=MAX_DEPTH)
+    try:
+        if not value["refused"]:
+            found.append((int(value["n"]), _taken(value)))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise RecordError(f"no recorded exchange: {problem}", place=place) from None
+
+
+def _taken(value: dict[str, Any]) -> _Taken:
+    events = value.get("events")
+    data = events if events is not None else _text(value["response"])
+    status = value["status"]
+    return _Taken(
+        path=str(value["path"]),
+        request=_same(value["request"]),
+        status=int(status) if status is not None else None,
+        data=data.encode(),
+        streamed=events is not None,
+        seconds=max(0.0, float(value["ended"]) - float(value["started"])),
+        failed=str(value["failed"]),
+    )
+
+
+def _text(response: object) -> str:
+    return response if isinstance(response, str) else json.dumps(response)
+
+
+def _same(request: object) -> bytes:
+    """Equal requests give equal bytes."""
+    return json.dumps(request, sort_keys=True, separators=(",", ":")).encode()
