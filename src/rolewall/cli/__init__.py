@@ -29,6 +29,7 @@ COMMANDS = {
     "gate": "Decide, for CI, whether a verifier may be trusted.",
     "report": "Write what happened as one HTML file, with plots.",
     "show": "Show a run as a table, or an episode as a timeline.",
+    "export": "Write what the agents said and did, for the tools of others.",
     "exec": "Run one command as one role over your own directories.",
     "audit": "Verify ledgers, manifests and seals of a run.",
     "attest": "Sign the seals of a run.",
