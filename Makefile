@@ -7,12 +7,12 @@ PYTEST_ARGS ?= -n $$((2 * $$(nproc)))
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(wildcard sandbox/init/*.c sandbox/init/*.h sandbox/init/Makefile)
 
-.PHONY: demo test test-long lint machine clean
+.PHONY: demo test test-long lint machine agents clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: machine $(VENV)/.dev lint
+test: machine agents $(VENV)/.dev lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-long: export ROLEWALL_TEST_LONG = 1
@@ -25,6 +25,9 @@ lint: $(VENV)/.dev
 
 machine:
 	sh tests/machine.sh
+
+agents: $(BIN)/python
+	sh tests/agents.sh $(BIN)/python
 
 $(BIN)/python:
 	sh tests/venv.sh "$(PYTHON)" "$(VENV)"

@@ -1,6 +1,6 @@
 """What the tests need from the machine, and the markers that say so.
 
-``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root,chromium`` turns "not here" from a skip
+``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root,chromium,agents`` turns "not here" from a skip
 into a failure, and every other skip too, wherever it is asked for, so that
 continuous integration cannot skip its way to green.
 """
@@ -54,11 +54,17 @@ def _chromium_missing() -> str:
     return "" if shutil.which("chromium") else "no chromium on PATH"
 
 
+def _agents_missing() -> str:
+    kept = os.environ.get("ROLEWALL_TEST_AGENTS") or Path.home() / ".cache/rolewall-test-agents"
+    return "" if Path(kept, "installed").exists() else f"tests/agents.sh has put nothing in {kept}"
+
+
 MISSING: dict[str, Callable[[], str]] = {
     "docker": lambda: _backend_missing("docker"),
     "bubblewrap": lambda: _backend_missing("bubblewrap"),
     "root": _root_missing,
     "chromium": _chromium_missing,
+    "agents": _agents_missing,
 }
 
 

@@ -35,6 +35,7 @@ class PresetPlayer(Player):
         if not self._lay(start.files):
             return self.acted
         argv = list(start.argv)
+        self.called(self._preset.name, {"argv": argv}, self.left)
         done = self.play(
             self._preset.name,
             argv,

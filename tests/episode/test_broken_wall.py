@@ -112,8 +112,8 @@ def test_a_zone_that_stays_writable_is_found_by_the_probe(
     monkeypatch.setattr(
         box,
         "attach_zones",
-        lambda pid, identity, mounts: attach(
-            pid, identity, [dataclasses.replace(m, writable=True) for m in mounts]
+        lambda pid, identity, mounts, further: attach(
+            pid, identity, [dataclasses.replace(m, writable=True) for m in mounts], further
         ),
     )
     record = run(studio, backend, tmp_path / "out")

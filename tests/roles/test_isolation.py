@@ -22,6 +22,7 @@ WORK = [
     ("/usr/bin/bash", ["bash", "-c", "LD_PRELOAD=./x.so cat y"]),
     ("/usr/bin/dash", ["sh", "-c"]),
     ("/usr/bin/dash", ["sh", "-c", "\\. ./b.sh"]),
+    ("/usr/bin/bash", ["bash", "-c", "-l", ". ./b.sh"]),
     ("/usr/bin/dash", ["sh", "-c", '"eval" "$(cat b.sh)"']),
     ("/usr/bin/dash", ["sh", "-c", "c=.; $c ./b.sh"]),
     ("/usr/bin/dash", ["sh", "-c", 'trap "$(cat b.sh)" EXIT']),
@@ -58,6 +59,13 @@ WORK = [
     ("/home/a.out", ["./a.out"]),
     ("/memfd:x", ["ls"]),
     ("", ["ls"]),
+    # What only looks like words that a command reads.
+    ("/usr/bin/dash", ["sh", "-c", "# <<'E'\n. ./b.sh\nE"]),
+    ("/usr/bin/dash", ["sh", "-c", "cat <<'E'; . ./b.sh\ntext\nE"]),
+    ("/usr/bin/dash", ["sh", "-c", ". /dev/stdin <<'E'\n. ./b.sh\nE"]),
+    ("/usr/bin/dash", ["sh", "-c", "cat <<E\n$(. ./b.sh)\nE"]),
+    ("/usr/bin/dash", ["sh", "-c", ": '\ncat <<'E'\n'; . ./b.sh; '\nE\n'"]),
+    ("/usr/bin/dash", ["sh", "-c", "cat <<'E'\ntext\nE\n. ./b.sh"]),
 ]
 INNOCENT = [
     ("/rolewall/init", ["rolewall-check", "--", "python3", "-m", "pytest"]),
@@ -78,6 +86,8 @@ INNOCENT = [
     ),
     ("/usr/bin/dash", ["sh", "-c", 'echo "$(wc -l < x)"; for f in a b; do cat "$f"; done']),
     ("/usr/bin/grep", ["grep", "-rn", "x", "/workspace"]),
+    ("/usr/bin/dash", ["sh", "-lc", 'cat > v.json <<\'E\'\n{"a": "$(b)"}\n. ./b.sh\nE\nls']),
+    ("/usr/bin/dash", ["sh", "-c", "cat <<'E' > x && cat <<-\"F\" > y\n. ./b.sh\nE\n( a\n\tF\n"]),
 ]
 
 

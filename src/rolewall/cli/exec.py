@@ -101,6 +101,14 @@ def _say(message: str) -> None:
 )
 @click.option("--timeout", type=_Finite(min=0, min_open=True), help="Seconds.")
 @click.option("--env", "environment", multiple=True, metavar="KEY=VALUE")
+@click.option(
+    "--show",
+    "shown",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A directory of programs that the box may read. Repeat for more.",
+)
 @click.option("--workdir", metavar="DIR", help="Directory in the box to start in.")
 @click.option("--network", multiple=True, metavar="HOST:PORT", help="A destination to allow.")
 @click.option("--memory-mb", type=click.IntRange(32, MOST_MB), default=2048, show_default=True)
@@ -117,6 +125,7 @@ def command(
     observe: Observe,
     timeout: float | None,
     environment: tuple[str, ...],
+    shown: tuple[Path, ...],
     workdir: str | None,
     network: tuple[str, ...],
     memory_mb: int,
@@ -149,6 +158,7 @@ def command(
         attempts=attempts,
         env=parse_environment(environment),
         observe=observe,
+        shown=shown,
     ) as sandbox:
         done = sandbox.run(
             argv,
