@@ -7,6 +7,7 @@ if __name__ != "rolewall.roles":
 
 from rolewall.roles.acting import act
 from rolewall.roles.agents import (
+    AGENTS_PATH,
     Agent,
     ChatAgent,
     CommandAgent,
@@ -44,12 +45,15 @@ from rolewall.roles.handoff import (
     parse_handoff,
     read_handoff,
 )
+from rolewall.roles.humanterminal import require_terminal
 from rolewall.roles.isolation import Execution, claim_seen, runs_work
 from rolewall.roles.models import Budget, Endpoint, ModelAccess, Price
-from rolewall.roles.playing import Acted, Turn
+from rolewall.roles.playing import Acted, Replayed, Turn
 from rolewall.roles.presets import PRESETS, THEN, Preset, Printed, asked_for
 from rolewall.roles.presets.reading import StepList, arguments_of, mappings, text_of
 from rolewall.roles.prompt import TaskFacts, render_prompt
+from rolewall.roles.recorded import RecordedTurn
+from rolewall.roles.recordedreading import RecordedFiles, read_turn
 from rolewall.roles.script import Script, parse_script
 from rolewall.roles.seal import (
     MAX_SEALED,
@@ -63,9 +67,12 @@ from rolewall.roles.seal import (
 )
 from rolewall.roles.steps import TokenCounts, ToolCall, ToolResult, Trajectory, TrajectoryStep
 from rolewall.roles.team import Team, load_team
+from rolewall.roles.transcript import CALLS
 from rolewall.roles.verdict import MAX_VERDICT, Check, ParsedVerdict, read_verdict
 
 __all__ = [
+    "AGENTS_PATH",
+    "CALLS",
     "CHECK_SOCKET",
     "EXCHANGES",
     "GATEWAY",
@@ -104,7 +111,10 @@ __all__ = [
     "Price",
     "Printed",
     "Purse",
+    "RecordedFiles",
+    "RecordedTurn",
     "ReplayAgent",
+    "Replayed",
     "Script",
     "ScriptAgent",
     "Seal",
@@ -136,8 +146,10 @@ __all__ = [
     "parse_sealed",
     "read_handoff",
     "read_tape",
+    "read_turn",
     "read_verdict",
     "render_prompt",
+    "require_terminal",
     "runs_work",
     "sealed_bytes",
     "text_of",

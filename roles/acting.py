@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from rolewall.errors import StorageError, TeamError
-from rolewall.roles.agents import Agent, ChatAgent, CommandAgent, PresetAgent, ScriptAgent
+from rolewall.errors import StorageError
+from rolewall.roles.agents import (
+    Agent,
+    ChatAgent,
+    CommandAgent,
+    HumanAgent,
+    PresetAgent,
+    ReplayAgent,
+    ScriptAgent,
+)
 from rolewall.roles.chat import ChatPlayer
+from rolewall.roles.human import HumanPlayer
 from rolewall.roles.playcommand import CommandPlayer
 from rolewall.roles.playing import Acted, Turn
 from rolewall.roles.playscript import ScriptPlayer
 from rolewall.roles.presets import PRESETS, PresetPlayer
+from rolewall.roles.replay import ReplayPlayer
 from rolewall.roles.transcript import Transcript
 from rolewall.sandbox import Box
 
@@ -24,6 +34,8 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
     """
     try:
         with Transcript.open(turn.transcript) as log:
+            if not isinstance(agent, ReplayAgent):  # that one says whose calls it repeats
+                log.agent(agent.kind)
             return _play(agent, box, turn, log)
     except OSError as error:
         raise StorageError(
@@ -40,4 +52,6 @@ def _play(agent: Agent, box: Box, turn: Turn, log: Transcript) -> Acted:
         return ScriptPlayer(agent, box, turn, log).run()
     if isinstance(agent, PresetAgent):
         return PresetPlayer(agent, PRESETS[agent.preset], box, turn, log).run()
-    raise TeamError("this kind of agent cannot play yet", place=f"roles.{turn.role}.agent")
+    if isinstance(agent, HumanAgent):
+        return HumanPlayer(agent, box, turn, log).run()
+    return ReplayPlayer(agent, box, turn, log).run()

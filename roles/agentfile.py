@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,6 +23,48 @@ _KINDS = ("command", "script", "chat", "claude-code", "codex", "opencode", "mini
           "replay", "human")  # fmt: skip
 _MODELLED = ("chat", "claude-code", "codex", "opencode", "mini-swe-agent")  # need an endpoint
 _OFFERED = ("command", *_MODELLED)  # may have one
+_BESIDE = ("prompt", "env", "network", "endpoint", "budget")
+
+
+def _kind_is_known(data: object) -> object:
+    """What is meant is often plain from what was written; pydantic's words would not tell it."""
+    if isinstance(data, str):
+        raise ValueError(f"not a mapping; write {_written(data)}")
+    if not isinstance(data, Mapping):
+        return data
+    for name, value in data.items():
+        if name in _MODELLED and not isinstance(value, Mapping):
+            model = value if isinstance(value, str) and value else "NAME"
+            raise ValueError(f"{name} is not a mapping; write {{{name}: {{model: {model}}}}}")
+        if name in _MODELLED and isinstance(value, Mapping):
+            _hold_beside(name, value)
+    if not any(kind in data for kind in _KINDS):
+        unknown = [str(name) for name in data if name not in _BESIDE]
+        if unknown and (close := _close(unknown[0])):
+            raise ValueError(f"{unknown[0]!r} is no kind of agent; {close} is one")
+    return data
+
+
+def _hold_beside(kind: str, settings: Mapping[Any, Any]) -> None:
+    for name in _BESIDE:
+        if name in settings:
+            raise ValueError(
+                f"{name} stands beside {kind}, not in it: {{{kind}: {{…}}, {name}: …}}"
+            )
+
+
+def _written(kind: str) -> str:
+    """How an agent of ``kind``, or of what it may mean, is written."""
+    known = kind if kind in _KINDS else _close(kind)
+    if known in ("replay", "human"):
+        return f"{{{known}: {{}}}}"
+    return f"{{{known}: {{model: NAME}}}}" if known in _MODELLED else "such as {command: [PROGRAM]}"
+
+
+def _close(name: str) -> str:
+    """The kind that ``name`` may mean; empty for none."""
+    begun = [kind for kind in _KINDS if kind.startswith(name[:4]) and len(name) >= 4]
+    return next(iter(begun or difflib.get_close_matches(name, _KINDS, 1)), "")
 
 
 def _environment(values: dict[str, str]) -> dict[str, str]:
@@ -69,6 +113,11 @@ class AgentFile(Strict):
     network: NetworkFile = NetworkFile()
     endpoint: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     budget: BudgetFile | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _told(cls, data: object) -> object:
+        return _kind_is_known(data)
 
     @property
     def kind(self) -> str:

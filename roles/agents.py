@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rolewall.policies import HostPort
 from rolewall.roles.chatfile import ChatFile
@@ -37,6 +37,7 @@ class _Agent:
     """What all kinds share: ``env`` is of every command of the agent, ``network`` its
     destinations, ``access`` its way to a model, None for none."""
 
+    kind: ClassVar[str]
     env: Mapping[str, str]
     network: tuple[HostPort, ...]
     access: ModelAccess | None = None
@@ -54,6 +55,7 @@ class CommandAgent(_Agent):
     (the text is its last argument) or ``stdin``.
     """
 
+    kind = "command"
     command: tuple[str, ...]
     prompt: Literal["file", "argument", "stdin"]
 
@@ -67,6 +69,7 @@ class CommandAgent(_Agent):
 class ScriptAgent(_Agent):
     """A list of shell steps; ``path`` is its file, relative to the team file."""
 
+    kind = "script"
     path: str
     script: Script
 
@@ -75,6 +78,7 @@ class ScriptAgent(_Agent):
 class ChatAgent(_Agent):
     """The tool loop of ``rolewall.roles.chat``, over a model that speaks OpenAI's chat."""
 
+    kind = "chat"
     access: ModelAccess
     chat: ChatFile
 
@@ -88,6 +92,10 @@ class PresetAgent(_Agent):
     preset: PresetName
     settings: PresetFile
 
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self.preset
+
     def program(self, *, role: str, task: str) -> str:
         """What the team has in place of the preset's own program; empty for nothing."""
         return expand(self.settings.program or "", placeholder_values(role, task))
@@ -97,11 +105,14 @@ class PresetAgent(_Agent):
 class ReplayAgent(_Agent):
     """What a recorded episode's role did, done again; the recording is the caller's."""
 
+    kind = "replay"
+
 
 @dataclass(frozen=True, kw_only=True)
 class HumanAgent(_Agent):
     """A person, in a shell inside the role's box. ``shell`` is the program's path in it."""
 
+    kind = "human"
     shell: str
 
 

@@ -117,20 +117,26 @@ def _keep_port_free(network: tuple[HostPort, ...], where: str) -> None:
 def _endpoint(agent: AgentFile, endpoints: Mapping[str, Endpoint], where: str) -> Endpoint:
     if agent.endpoint is None and len(endpoints) == 1:
         return next(iter(endpoints.values()))
-    known = ", ".join(endpoints) or "none; the team file has no models"
+    if not endpoints:
+        raise TeamError(
+            f"{agent.kind} needs a model's endpoint, and the team file names none",
+            place=f"{where}.endpoint" if agent.endpoint else where,
+            got=agent.endpoint,
+            hint="add models: to the team file; docs/models.md shows it",
+        )
+    known = ", ".join(endpoints)
     if agent.endpoint is None:
         raise TeamError(
-            f"{agent.kind} needs a model's endpoint",
+            f"{agent.kind} needs a model's endpoint, and the team file names several",
             place=f"{where}.endpoint",
-            got="no name",
-            expected=f"one of {known}" if endpoints else known,
+            expected=f"one of {known}",
         )
     if agent.endpoint not in endpoints:
         raise TeamError(
             "no such endpoint in models",
             place=f"{where}.endpoint",
             got=agent.endpoint,
-            expected=f"one of {known}" if endpoints else known,
+            expected=f"one of {known}",
         )
     return endpoints[agent.endpoint]
 

@@ -6,9 +6,9 @@ from rolewall.errors import TeamError
 from rolewall.roles.agents import CommandAgent
 from rolewall.roles.playing import Acted, Player, Turn, outcome_of
 from rolewall.roles.transcript import Transcript
-from rolewall.sandbox import Box
+from rolewall.sandbox import Box, Completed
 
-__all__ = ["CommandPlayer"]
+__all__ = ["CommandPlayer", "play_command"]
 
 
 class CommandPlayer(Player):
@@ -18,19 +18,33 @@ class CommandPlayer(Player):
 
     def run(self) -> Acted:
         argv = list(self._agent.argv(role=self.turn.role, task=self.turn.task))
+        self.acted.own = tuple(argv)
         stdin = b""
         if self._agent.prompt == "argument":
             argv.append(self.turn.prompt)
         elif self._agent.prompt == "stdin":
             stdin = self.turn.prompt.encode()
-        done = self.play("command", argv, {"argv": argv}, timeout=self.turn.seconds, stdin=stdin)
-        if done.absent:
-            raise TeamError(
-                f"the agent's program cannot be started: {done.stderr.text().strip()}",
-                place=f"roles.{self.turn.role}.agent.command",
-                got=argv[0],
-                expected="a program in the role's box",
-                hint="the team's own files are at {agents}; docs/write-a-team.md tells more",
-            )
+        done = play_command(self, argv, stdin, self.turn.seconds)
         self.acted.outcome = outcome_of(done)
         return self.acted
+
+
+def play_command(player: Player, argv: list[str], stdin: bytes, timeout: float) -> Completed:
+    """Run a program, which may be given its prompt on standard input.
+
+    Raises:
+        TeamError: it is not there.
+    """
+    player.called("command", {"argv": argv, "prompt": bool(stdin)}, timeout)
+    done = player.play("command", argv, {"argv": argv}, timeout=timeout, stdin=stdin)
+    if done.absent:
+        path = player.environment["PATH"].replace(":", ", ")
+        raise TeamError(
+            f"the agent's program cannot be started: {done.stderr.text().strip()}; looked in"
+            f" {path}",
+            place=f"roles.{player.turn.role}.agent.command",
+            got=argv[0],
+            expected="a program in the role's box",
+            hint="the team's own files are at {agents}; docs/write-a-team.md tells more",
+        )
+    return done

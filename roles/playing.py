@@ -10,18 +10,19 @@ import hashlib
 import json
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from rolewall.roles.agents import Agent
 from rolewall.roles.door import ModelDoor
+from rolewall.roles.recorded import RecordedTurn
 from rolewall.roles.seal import Evidence
 from rolewall.roles.transcript import Transcript
-from rolewall.sandbox import Box, Completed
+from rolewall.sandbox import Box, Completed, Streams
 
-__all__ = ["Acted", "Outcome", "Player", "Turn", "outcome_of"]
+__all__ = ["Acted", "Outcome", "Player", "Replayed", "Turn", "outcome_of"]
 
 Outcome = Literal["done", "failed", "timeout", "violation", "disk", "memory", "budget"]
 OWN_STEP_SECONDS = 30.0
@@ -39,6 +40,7 @@ class Turn:
             for each command, ``.stdout`` and ``.stderr`` with all that was written.
         seed: the episode's.
         door: the way to the agent's model; None for an agent that has none.
+        recorded: what an agent that does so is to do again.
     """
 
     role: str
@@ -49,6 +51,24 @@ class Turn:
     transcript: Path
     seed: int = 0
     door: ModelDoor | None = None
+    recorded: RecordedTurn | None = None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How a recorded turn went when it was done again.
+
+    Attributes:
+        calls: how many calls were done again.
+        drifted: of how many commands the result was another, or was not there then or now.
+        left_out: how many recorded calls do nothing in a box, and were not done again.
+        outcome: how the turn ended when it was recorded.
+    """
+
+    calls: int
+    drifted: int
+    left_out: int
+    outcome: str
 
 
 @dataclass
@@ -58,12 +78,16 @@ class Acted:
     ``budget`` is the outcome of one that was refused a call of its model because its role's
     budget is spent; ``memory`` that of an agent that the kernel killed at the memory limit,
     and of one whose whole box it ended; a command that an agent saw killed is its own.
+    ``own`` is how the agent's own program was started, where what it does is its team's word,
+    or a person's.
     """
 
     outcome: Outcome = "done"
     returncode: int | None = None
     seconds: float = 0.0
     evidence: list[Evidence] = field(default_factory=list)
+    replayed: Replayed | None = None
+    own: tuple[str, ...] = ()
 
 
 class Player:
@@ -78,6 +102,11 @@ class Player:
         self._until = time.monotonic() + turn.seconds
 
     @property
+    def environment(self) -> dict[str, str]:
+        """The whole environment of the agent's commands."""
+        return self.box.environment(self._environment)
+
+    @property
     def left(self) -> float:
         return max(0.0, self._until - time.monotonic())
 
@@ -88,18 +117,29 @@ class Player:
         arguments: dict[str, Any],
         *,
         timeout: float,
-        stdin: bytes = b"",
+        stdin: bytes | int = b"",
         cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        streams: Streams | None = None,
+        amend: Callable[[Completed], Completed] = lambda done: done,
     ) -> Completed:
-        """Run a command of the agent's, and write down what came of it."""
+        """Run a command of the agent's, and write down what came of it.
+
+        Args:
+            env: of this command besides the agent's, which wins.
+            streams: where its output goes in place of the transcript's files.
+            amend: makes of the result what is written down and returned.
+        """
         begins = self._log.ends()
-        done = self.box.run(
-            argv,
-            cwd=cwd,
-            env=self._environment,
-            stdin=stdin,
-            timeout=timeout,
-            streams=self._log.streams(),
+        done = amend(
+            self.box.run(
+                argv,
+                cwd=cwd,
+                env={**(env or {}), **self._environment},
+                stdin=stdin,
+                timeout=timeout,
+                streams=streams or self._log.streams(),
+            )
         )
         self._note(tool, arguments, done, begins)
         return done
@@ -124,8 +164,14 @@ class Player:
         )
         self._log.note(tool, arguments, done, begins)
 
+    def called(self, tool: str, arguments: Mapping[str, Any], seconds: float | None = None) -> None:
+        """Write down what is about to be done, so that it can be done again. ``seconds`` is
+        how long it may take."""
+        self._log.call(tool, arguments, seconds=seconds)
+
     def write(self, path: str, body: Mapping[str, Any]) -> None:
         """As the role, inside its box: what it may not write, this cannot either."""
+        self.called("leave", {"path": path, "body": body})
         data = json.dumps(body, indent=1).encode()
         command = ["/bin/sh", "-c", f"cat > {shlex.quote(path)}"]
         done = self.box.run(command, stdin=data, timeout=OWN_STEP_SECONDS)

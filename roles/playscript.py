@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rolewall.roles.agents import ScriptAgent
 from rolewall.roles.handoff import HANDOFF_ZONES
 from rolewall.roles.playing import Acted, Player, Turn, outcome_of
@@ -9,7 +11,9 @@ from rolewall.roles.script import ScriptStep
 from rolewall.roles.transcript import Transcript
 from rolewall.sandbox import Box, Completed
 
-__all__ = ["ScriptPlayer"]
+__all__ = ["ScriptPlayer", "play_step"]
+
+StepTool = Literal["run", "check"]
 
 
 class ScriptPlayer(Player):
@@ -34,12 +38,8 @@ class ScriptPlayer(Player):
         return self.acted
 
     def _step(self, step: ScriptStep) -> Completed:
-        argv = ["/bin/sh", "-c", step.command]
-        if step.check is not None:
-            argv = ["rolewall-check", "--", *argv]
-        tool = "check" if step.check is not None else "run"
-        timeout = min(self.left, step.timeout or self.left)
-        done = self.play(tool, argv, {"command": step.command}, timeout=timeout)
+        tool: StepTool = "check" if step.check is not None else "run"
+        done = play_step(self, tool, step.command, min(self.left, step.timeout or self.left))
         if step.id and done.returncode == 0:
             self._succeeded.add(step.id)
         return done
@@ -69,3 +69,13 @@ class ScriptPlayer(Player):
             "commands": [s.command[:2000] for s in self._agent.script.steps if s.check],
         }
         self.write("/verdict/verdict.json", body)
+
+
+def play_step(player: Player, tool: StepTool, command: str, timeout: float) -> Completed:
+    """Run a shell command in the role's box, or in the check box."""
+    argv = ["/bin/sh", "-c", command]
+    if tool == "check":
+        argv = ["rolewall-check", "--", *argv]
+    arguments = {"command": command}
+    player.called(tool, arguments, timeout)
+    return player.play(tool, argv, arguments, timeout=timeout)

@@ -33,6 +33,7 @@ from rolewall.sandbox.nested import (
     with_nested,
 )
 from rolewall.sandbox.packs import may_be_pack
+from rolewall.sandbox.programs import looked_in, program_found
 from rolewall.sandbox.protocol import (
     Backend,
     BoxSpec,
@@ -105,6 +106,7 @@ __all__ = [
     "images_of",
     "interrupt_all",
     "load_manifest",
+    "looked_in",
     "machine_refused",
     "make_directory",
     "make_readable",
@@ -113,6 +115,7 @@ __all__ = [
     "open_beneath",
     "open_box",
     "opened",
+    "program_found",
     "remove_beneath",
     "remove_tree",
     "render_diff",

@@ -29,13 +29,16 @@ BASE_ENVIRONMENT = {
 
 def box_environment(spec: BoxSpec, image_path: object) -> dict[str, str]:
     """All variables of a command in a box of ``spec``; ``image_path`` is the PATH that
-    the box's image asks for, if it does."""
-    found = dict(BASE_ENVIRONMENT)
-    paths = ["/rolewall/bin", *search_path(spec), _safe(spec, str(image_path or found["PATH"]))]
-    found["PATH"] = ":".join(paths)
+    the box's image asks for, if it does. A PATH in the spec stands in place of that one:
+    the box's own programs and those that it is shown come first whatever it says."""
+    found = {**BASE_ENVIRONMENT, **spec.env}
     if spec.image != "host":
-        found["PYTHONPATH"] = PYTHON_PATH
-    return found | dict(spec.env)
+        found.setdefault("PYTHONPATH", PYTHON_PATH)
+    image = spec.env.get("PATH")
+    if image is None:
+        image = _safe(spec, str(image_path or BASE_ENVIRONMENT["PATH"]))
+    found["PATH"] = ":".join(filter(None, ["/rolewall/bin", *search_path(spec), image]))
+    return found
 
 
 def _safe(spec: BoxSpec, path: str) -> str:

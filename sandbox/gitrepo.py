@@ -44,7 +44,11 @@ _CONFIG = """[core]
 \tname = role
 \temail = role@localhost
 """
-_ATTRIBUTES = b"* -text !eol !crlf !ident !filter !working-tree-encoding\n"
+# Of the highest rank: what the work's own .gitattributes say of a diff would hide a change.
+_ATTRIBUTES = (
+    b"* -text !eol !crlf !ident !filter !working-tree-encoding"
+    b" !diff !merge !whitespace !conflict-marker-size !export-ignore !export-subst\n"
+)
 _SPECIAL = frozenset(b"\\*?[#! \t")
 _PATH_MAX = 4000
 _BUFFER = 1024 * 1024

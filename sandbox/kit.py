@@ -22,7 +22,7 @@ from rolewall.sandbox.init import init_path
 from rolewall.sandbox.owner import is_left_over, new_name
 from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.relay import hosts_file
-from rolewall.sandbox.showing import SHOWN, shown_places
+from rolewall.sandbox.showing import LINKS, SHOWN, shown_links, shown_places
 from rolewall.sandbox.uids import Identity
 
 __all__ = ["Kit", "clean_kits", "kits_directory"]
@@ -133,6 +133,10 @@ class Kit:
             if target.startswith(SHOWN):
                 place = self.path / PurePosixPath(target).relative_to("/rolewall")
                 place.mkdir(mode=0o755, parents=True)
+        for name, program in shown_links(spec).items():
+            link = self.path / PurePosixPath(LINKS, name).relative_to("/rolewall")
+            link.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            link.symlink_to(program)
         for name, data in spec.files.items():
             self._add(name, data)
         for name, data in spec.programs.items():

@@ -5,13 +5,20 @@ directory, is shown to a box at its own path, since programs remember where they
 installed; read-only, with its programs on the search path. Below a zone nothing can be
 mounted, since a role could plant a link there: what the host has in ``/home`` or ``/tmp``, or
 where the box has the work, is at ``/rolewall/shown/N`` instead, N counted from 1.
+
+Some installers keep ``NAME/versions/N.N.N``, each a whole program, and a link elsewhere to the
+newest. Such a directory NAME is a program NAME: a link in ``/rolewall/shown/bin``.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
+import re
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -22,9 +29,18 @@ from rolewall.sandbox.sources import check_directories
 if TYPE_CHECKING:
     from rolewall.sandbox.protocol import BoxSpec
 
-__all__ = ["SHOWN", "check_shown", "search_path", "shown_places"]
+__all__ = [
+    "LINKS",
+    "SHOWN",
+    "check_shown",
+    "is_program",
+    "search_path",
+    "shown_links",
+    "shown_places",
+]
 
 SHOWN = "/rolewall/shown"
+LINKS = f"{SHOWN}/bin"
 # What every box makes itself, or has from its image.
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc",
            "/rolewall", "/run", "/sbin", "/sys", "/usr", "/var")  # fmt: skip
@@ -33,6 +49,8 @@ _KEYS = (".aws", ".azure", ".claude", ".claude.json", ".codex", ".config", ".doc
          ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".local/share/opencode",
          ".netrc", ".npmrc", ".password-store", ".pypirc", ".ssh")  # fmt: skip
 _PROGRAMS = ("bin", "node_modules/.bin", "")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,5}\Z")
 
 
 def check_shown(directories: Sequence[Path], apart: Mapping[str, Path]) -> tuple[Path, ...]:
@@ -54,6 +72,8 @@ def check_shown(directories: Sequence[Path], apart: Mapping[str, Path]) -> tuple
         _check_path(path)
         for what, other in {**_never(), **apart}.items():
             _check_apart(path, what, other)
+        for what, other in _made_later().items():
+            _check_apart(path, what, other, inside=False)
     check_directories({f"--show {path}": path for path in found})
     return found
 
@@ -66,16 +86,36 @@ def _check_path(path: Path) -> None:
     real = os.path.realpath(text)
     if real != text and os.path.isdir(text):
         raise InputError("a link, or below one", place=place, got=text, expected=real)
+    if name := _key_place(PurePosixPath(text)):
+        raise InputError("lies in a place of keys", place=place, got=name)
     if path == Path("/"):
         raise InputError("the whole file system cannot be shown", place=place, got=text)
+
+
+def _key_place(path: PurePosixPath) -> str:
+    """The place of keys in a path, whoever's home it lies in; empty for none."""
+    for name in _KEYS:
+        parts = PurePosixPath(name).parts
+        for start in range(len(path.parts) - len(parts) + 1):
+            if path.parts[start : start + len(parts)] == parts:
+                return str(PurePosixPath(*path.parts[: start + len(parts)]))
+    return ""
+
+
+def _made_later() -> dict[str, Path]:
+    """Where boxes' own files and the sockets of models are made while the run goes on."""
+    found = {"the directory of temporary files": Path(tempfile.gettempdir())}
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        found["the directory of boxes' own files"] = Path(runtime)
+    return found
 
 
 def _never() -> dict[str, Path]:
     """What no box is shown, by a word for it."""
     import rolewall
 
-    home, package = Path.home(), Path(rolewall.__file__).parent
-    keys = {f"a place of keys, {home / name}": home / name for name in _KEYS}
+    package = Path(rolewall.__file__).parent
+    keys = {f"a place of keys, {home / name}": home / name for home in _homes() for name in _KEYS}
     system = {f"a part of the system, {path}": Path(path) for path in _SYSTEM}
     return {
         **keys,
@@ -87,13 +127,23 @@ def _never() -> dict[str, Path]:
     }
 
 
-def _check_apart(path: Path, what: str, other: Path) -> None:
-    """By name and by what the name leads to: either may be a link's."""
+def _homes() -> set[Path]:
+    """The caller's home, and that of who became the caller by sudo."""
+    found = {Path.home()}
+    if name := os.environ.get("SUDO_USER"):
+        with suppress(KeyError):
+            found.add(Path(pwd.getpwnam(name).pw_dir))
+    return found
+
+
+def _check_apart(path: Path, what: str, other: Path, *, inside: bool = True) -> None:
+    """By name and by what the name leads to: either may be a link's. ``inside``: what lies in
+    ``other`` is refused too, not only what holds it."""
     for place in {other.absolute(), Path(os.path.realpath(other))}:
-        inside = path.is_relative_to(place)
-        if inside or place.is_relative_to(path):
+        within = inside and path.is_relative_to(place)
+        if within or place.is_relative_to(path):
             raise InputError(
-                f"{'lies in' if inside else 'holds'} {what}",
+                f"{'lies in' if within else 'holds'} {what}",
                 place=f"--show {path}",
                 got=str(place),
                 expected="a directory of programs alone, such as /opt/agents",
@@ -116,9 +166,34 @@ def _meets(path: PurePosixPath, taken: Sequence[PurePosixPath]) -> bool:
 
 def search_path(spec: BoxSpec) -> list[str]:
     """Directories of programs in what a box of ``spec`` is shown, for its search path."""
-    return [
+    found = [
         str(PurePosixPath(target, name))
         for source, target in shown_places(spec)
         for name in _PROGRAMS
         if not name or (source / name).is_dir()
     ]
+    return [*found, LINKS] if shown_links(spec) else found
+
+
+def shown_links(spec: BoxSpec) -> dict[str, str]:
+    """What ``LINKS`` holds in a box of ``spec``: name → the newest version's path there."""
+    found: dict[str, str] = {}
+    for source, target in shown_places(spec):
+        version = _newest(source / "versions") if _PLAIN.match(source.name) else None
+        if version:
+            found.setdefault(source.name, f"{target}/versions/{version}")
+    return found
+
+
+def _newest(versions: Path) -> str | None:
+    """The newest program in a directory of programs that are named by their versions."""
+    try:
+        names = [name for name in os.listdir(versions) if _VERSION.match(name)]
+    except OSError:
+        return None
+    programs = [name for name in names if is_program(versions / name)]
+    return max(programs, key=lambda name: [int(part) for part in name.split(".")], default=None)
+
+
+def is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)

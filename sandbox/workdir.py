@@ -21,7 +21,8 @@ WORKSPACE = "/workspace"
 _PLAIN = re.compile(r"(?:/[A-Za-z0-9._+@-]{1,64}){1,16}\Z")
 # What the harness, the kernel or the image's own programs have there.
 _TAKEN = ("/dev", "/etc", "/proc", "/rolewall", "/sys")
-_WHOLE = ("/bin", "/boot", "/lib", "/lib64", "/run", "/sbin", "/usr", "/var")
+_SYSTEM = re.compile(r"/(?:bin|boot|lib[^/]*|run|sbin|usr|var)(?:/|\Z)")
+_NOT_SYSTEM = re.compile(r"/(?:usr/src|var/www|var/task|var/app)(?:/|\Z)")
 
 
 def check_workdir(path: str, zones: tuple[str, ...], place: str) -> None:
@@ -50,9 +51,9 @@ def check_workdir(path: str, zones: tuple[str, ...], place: str) -> None:
                 got=path,
                 expected="a directory of the image apart from zones and system, such as /app",
             )
-    if path in _WHOLE:
+    if _SYSTEM.match(path) and not _NOT_SYSTEM.match(path):
         raise InputError(
-            f"the work cannot be the whole of {path}",
+            f"the work cannot be at {path}: a part of the system",
             place=place,
             got=path,
             expected="such as /app",

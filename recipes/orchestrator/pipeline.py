@@ -101,7 +101,15 @@ def run(state: State) -> int:
     return state.review.exit_code
 
 
+def usage() -> int:
+    print("usage: pipeline.py WORK SPEC BRIEF OUT [BUILDER]", file=sys.stderr)
+    return 2
+
+
 def main(work: str, spec: str, brief: str, out: str, builder: str = "") -> int:
+    if os.path.lexists(out):
+        print(f"{out}: is there already", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory() as made:
         zones = {name: Path(made, name) for name in ("brief", "report", "feedback", "workspace")}
         shutil.copytree(work, zones["workspace"], symlinks=True)
@@ -114,6 +122,8 @@ def main(work: str, spec: str, brief: str, out: str, builder: str = "") -> int:
 
 if __name__ == "__main__":
     try:
+        if not 5 <= len(sys.argv) <= 6:
+            sys.exit(usage())
         sys.exit(main(*sys.argv[1:]))
     except RolewallError as error:
         print(error, file=sys.stderr)

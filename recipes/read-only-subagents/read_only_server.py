@@ -9,19 +9,22 @@ does not start the subagent has no tool at all: it does not fall back on one wit
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 WRAPPER = Path(__file__).with_name("read-only")
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 SHOWN = 30_000  # characters of a stream
+PIECE = 65_536  # bytes that are read at once
 NAMED = 20  # blocked attempts that are told
 COMMAND = {"type": "string", "description": "A line for sh, started in the work."}
 TOOL = {
@@ -97,11 +100,18 @@ def run(directory: str, command: str) -> dict[str, Any]:
     """What a command wrote, its exit code, and which of its writes were blocked."""
     ledger = _new_ledger()
     words = [str(WRAPPER), "-C", directory, "-l", str(ledger), "--", "sh", "-c", command]
-    done = subprocess.run(words, capture_output=True, check=False)
+    kept = [_Kept(), _Kept()]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
+        # Both at once: a pipe that nobody reads holds up who writes to it.
+        assert done.stdout is not None and done.stderr is not None
+        other = threading.Thread(target=kept[1].read, args=(done.stderr,))
+        other.start()
+        kept[0].read(done.stdout)
+        other.join()
     found = {
         "exit_code": done.returncode,
-        "stdout": _shown(done.stdout),
-        "stderr": _shown(done.stderr),
+        "stdout": kept[0].text(),
+        "stderr": kept[1].text(),
         "blocked": blocked(ledger),
     }
     return {
@@ -132,12 +142,24 @@ def blocked(ledger: Path) -> list[str]:
     return edits[:NAMED] + more
 
 
-def _shown(data: bytes) -> str:
-    text = data.decode("utf-8", "replace")
-    if len(text) <= SHOWN:
-        return text
-    gone = len(text) - SHOWN
-    return f"{text[: SHOWN // 2]}\n[{gone} characters are cut here]\n{text[-(SHOWN // 2) :]}"
+class _Kept:
+    """The first and the last ``SHOWN // 2`` characters of a stream, however long it is."""
+
+    def __init__(self) -> None:
+        self._first = self._last = ""
+        self._gone = 0
+
+    def read(self, stream: IO[bytes]) -> None:
+        for piece in codecs.iterdecode(iter(lambda: stream.read(PIECE), b""), "utf-8", "replace"):
+            room = SHOWN // 2 - len(self._first)
+            self._first += piece[:room]
+            rest = self._last + piece[room:]
+            self._last = rest[-(SHOWN // 2) :]
+            self._gone += len(rest) - len(self._last)
+
+    def text(self) -> str:
+        cut = f"\n[{self._gone} characters are cut here]\n" if self._gone else ""
+        return f"{self._first}{cut}{self._last}"
 
 
 def _error(id_: object, code: int, why: str) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolewall.roles.chat.shown import shorten_text, show_run
-from rolewall.roles.chat.tools import Edit, Message, Read, Run, Tool, Verdict, Write
+from rolewall.roles.chat.tools import (
+    Edit,
+    Message,
+    Read,
+    Run,
+    Tool,
+    Verdict,
+    Write,
+    spoken,
+)
 from rolewall.roles.handoff import HANDOFF_ZONES, MAX_HANDOFF
 from rolewall.roles.playing import OWN_STEP_SECONDS, Player
 from rolewall.roles.verdict import MAX_VERDICT
@@ -51,6 +60,7 @@ class Hands:
     Attributes:
         last: the last command that ran, None before the first.
         commands: how many have run.
+        seconds: how long one may take.
     """
 
     def __init__(self, player: Player, *, output_chars: int, command_seconds: float) -> None:
@@ -59,7 +69,7 @@ class Hands:
         self._player = player
         self._role = player.turn.role
         self._chars = output_chars
-        self._seconds = command_seconds
+        self.seconds = command_seconds
         self._messaged = False
         self._checked: list[str] = []
 
@@ -75,6 +85,7 @@ class Hands:
 
     def do(self, tool: Tool) -> Result:
         """Carry out one call."""
+        self._player.called(*spoken(tool), self._time)
         match tool:
             case Run():
                 return self._run(tool)
@@ -195,10 +206,10 @@ class Hands:
 
     @property
     def _time(self) -> float:
-        return min(self._player.left, self._seconds)
+        return min(self._player.left, self.seconds)
 
     def _told(self, done: Completed) -> Result:
-        head, body = show_run(done, self._chars, self._seconds)
+        head, body = show_run(done, self._chars, self.seconds)
         return Result(head, body, failed=done.returncode != 0)
 
 

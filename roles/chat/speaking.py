@@ -18,7 +18,7 @@ __all__ = ["Native", "Said", "Speech", "Textual"]
 Message = dict[str, Any]
 MOST_CALLS = 16
 EMPTY = "(no answer)"
-NOW = "Answer now with one short thought and one block, such as ```read and a file's name."
+NOW = "Answer now with one short thought and exactly one block."
 BEGINS = "The examples end here. This is your work."
 
 

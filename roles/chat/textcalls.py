@@ -9,8 +9,8 @@
     ```
 
 Only the first block of a known kind counts, since what follows it was written without
-knowing what comes of it. A block that stands quoted in another is the other's text; what a
-tool gave back is never looked at here.
+knowing what comes of it. What is quoted is no call: a block inside another, behind ``>``, in
+a comment or in what a model thinks; what a tool gave back is never looked at here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ DIVIDER = "\n=======\n"
 SHELL = ("run", "bash", "sh", "shell")
 WORDS = {"done": "done", "blocked": "blocked"}
 KINDS = (*SHELL, "read", "write", "edit", "message", *WORDS, "approve", "reject", "verdict")
-TOOLS = ("run", "read", "write", "edit", "message", "verdict")
+# What a model that was asked natively writes out. Neither handing over nor judging is among
+# them: nobody quotes such a call by mistake and has thereby approved.
+TOOLS = ("run", "read", "write", "edit")
+JUDGING = ("approve", "reject", "verdict")
+TRAILING = re.compile(r"(?:<tool_call>((?:(?!</?tool_call>).)*)</tool_call>\s*)+\Z", re.DOTALL)
+TAGGED = re.compile(r"<tool_call>((?:(?!</?tool_call>).)*)</tool_call>", re.DOTALL)
+# Begin and end of what is said to nobody.
+ASIDES = (("<think>", "</think>"), ("<!--", "-->"))
+A_BLOCK = "\0"
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ def find_call(text: str, identifier: str, *, cut: bool = False) -> Found:
     known = [block for block in blocks if block.kind in KINDS]
     if known:
         return Found(_call(known[0], identifier, cut), len(known) - 1)
-    bodies = [block.text for block in blocks if block.closed and block.kind in ("json", "")]
+    bodies = [block.text for block in blocks if block.closed and block.kind == "json"]
     calls = [call for body in (*bodies, *_tagged(text)) if (call := _json(body, identifier))]
     return Found(calls[0], len(calls) - 1) if calls else Found(None)
 
@@ -95,30 +103,59 @@ def fenced(text: str, info: str = "") -> str:
     return f"{fence}{info}\n{text}{end}{fence}"
 
 
-def _tagged(text: str) -> Iterator[str]:
-    """What stands in ``<tool_call>`` tags."""
-    for piece in text.split("</tool_call>")[:-1]:
-        _, tag, body = piece.rpartition("<tool_call>")
-        if tag:
-            yield body
+def _tagged(text: str) -> list[str]:
+    """What stands in ``<tool_call>`` tags, where they are the last that is said."""
+    said = (A_BLOCK if isinstance(part, Block) else part for part in _parts(text))
+    found = TRAILING.search("\n".join(part for part in said if not part.lstrip().startswith(">")))
+    return TAGGED.findall(found[0]) if found else []
 
 
 def _blocks(text: str) -> Iterator[Block]:
+    return (part for part in _parts(text) if isinstance(part, Block))
+
+
+def _parts(text: str) -> Iterator[Block | str]:
+    """The blocks of an answer, and the lines outside them, without asides."""
     lines = iter(text.split("\n"))
-    for line in lines:
-        if not (opening := OPENING.match(line.rstrip("\r"))):
+    end = ""  # of the aside that is open
+    for raw in lines:
+        line, end = _aloud(raw, end)
+        opening = OPENING.match(line.rstrip("\r"))
+        if not opening or end:
+            yield line
             continue
-        fence, info = opening["fence"], opening["info"].strip()
-        closing = re.compile(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\Z")
-        body: list[str] = []
-        closed = False
-        for inner in lines:
-            if closed := bool(closing.match(inner.rstrip("\r"))):
-                break
-            body.append(inner)
-        kind, _, rest = info.partition(" ")
-        lines_of = "".join(f"{inner}\n" for inner in body)
-        yield Block(kind.lower(), rest.strip().strip("`\"'"), lines_of, closed)
+        yield _block(opening, lines, indented=line.startswith(" "))
+
+
+def _aloud(line: str, end: str) -> tuple[str, str]:
+    """``line`` without asides, and the end of the one that is still open after it."""
+    said = ""
+    while True:
+        if end:
+            _, closed, line = line.partition(end)
+            if not closed:
+                return said, end
+        begins = [(line.find(begin), begin, stop) for begin, stop in ASIDES if begin in line]
+        if not begins:
+            return said + line, ""
+        at, begin, end = min(begins)
+        said, line = said + line[:at], line[at + len(begin) :]
+
+
+def _block(opening: re.Match[str], lines: Iterator[str], *, indented: bool) -> Block:
+    fence, info = opening["fence"], opening["info"].strip()
+    closing = re.compile(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\Z")
+    body: list[str] = []
+    closed = False
+    for inner in lines:
+        if closed := bool(closing.match(inner.rstrip("\r"))):
+            break
+        body.append(inner)
+    kind, _, rest = info.partition(" ")
+    kind = kind.lower()
+    if indented and kind in JUDGING:
+        kind = f"indented {kind}"  # in a list it is one of the things listed
+    return Block(kind, rest.strip().strip("`\"'"), "".join(f"{inner}\n" for inner in body), closed)
 
 
 def _call(block: Block, identifier: str, cut: bool) -> Call:

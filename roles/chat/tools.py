@@ -25,6 +25,7 @@ __all__ = [
     "Write",
     "offered",
     "parse_tool",
+    "spoken",
 ]
 
 MOST_TEXT = 4_000_000  # characters of a file that a model writes
@@ -167,3 +168,9 @@ def parse_tool(name: str, arguments: Mapping[str, Any], role: str) -> Tool:
     # null is what many a model writes for what it leaves out.
     given = {key: value for key, value in arguments.items() if value is not None}
     return cast(Tool, validate(_SHAPES[name], given, name))
+
+
+def spoken(tool: Tool) -> tuple[str, dict[str, Any]]:
+    """The name and the arguments of a call, as ``parse_tool`` takes them."""
+    name = next(name for name, shape in _SHAPES.items() if isinstance(tool, shape))
+    return name, tool.model_dump(mode="json", exclude_none=True)

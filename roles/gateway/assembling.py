@@ -6,14 +6,17 @@ events.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Any
 
+from rolewall._files import load_json
+from rolewall.errors import InputError
 from rolewall.roles.gateway.wires import Protocol
 
 __all__ = ["Assembly", "assembly_for"]
 
+MOST_CHOICES = 128  # OpenAI's own limit of n
+MAX_DEPTH = 100  # of a tool's arguments, which stand some levels down in the record
 _JOINED = ("content", "reasoning_content", "reasoning", "refusal")
 
 
@@ -64,6 +67,8 @@ class _Chat(Assembly):
 
     def _choice(self, index: int, part: dict[str, Any]) -> None:
         message: dict[str, Any] = {"role": "assistant", "content": None}
+        if index not in self._choices and len(self._choices) >= MOST_CHOICES:
+            return
         start = {"index": index, "message": message, "finish_reason": None}
         choice = self._choices.setdefault(index, start)
         if part.get("finish_reason"):
@@ -142,7 +147,16 @@ class _Messages(Assembly):
     def _stop(self, index: int) -> None:
         text = self._arguments.pop(index, "")
         if text:
-            self.body["content"][index]["input"] = json.loads(text)
+            self.body["content"][index]["input"] = _input(text)
+
+
+def _input(text: str) -> Any:
+    """A tool's arguments; what is no JSON that a record can hold stays the text that it is."""
+    try:
+        data = text.encode("utf-8", "replace")
+        return load_json(data, "arguments", max_bytes=len(data), max_depth=MAX_DEPTH)
+    except InputError:
+        return text
 
 
 def assembly_for(protocol: Protocol) -> Assembly:

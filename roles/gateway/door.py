@@ -19,7 +19,7 @@ from rolewall.roles.gateway.keys import Scrubber
 from rolewall.roles.gateway.passing import Passing
 from rolewall.roles.gateway.purse import BYTES_OF_A_TOKEN, Purse, Reserved
 from rolewall.roles.gateway.reading import listed, read_body, shape_of, target_of
-from rolewall.roles.gateway.reply import NoAnswer, Reply
+from rolewall.roles.gateway.reply import NOT_THERE, NoAnswer, Reply
 from rolewall.roles.gateway.tape import Tape
 from rolewall.roles.gateway.upstream import Upstream
 from rolewall.roles.gateway.using import ModelUse, cost, total
@@ -50,6 +50,13 @@ class Way:
             return self.tape.ask(asked)
         endpoint, headers = self.access.endpoint, request.headers
         return self._upstream.ask(endpoint, self._key, asked, headers, self.scrubber)
+
+    def asked_amiss(self, exchange: Exchange) -> bool:
+        """Whether the agent asked for what this endpoint never had: it is there, since it has
+        answered otherwise. Else a role that did badly could end its episode in an error."""
+        return exchange.status in NOT_THERE and (
+            self.access.endpoint.name in self._upstream.answered
+        )
 
 
 class Door:
@@ -183,7 +190,8 @@ class Door:
             return
         self._count.add(exchange, answered=answered)
         if not left:
-            self._unanswered = _unavailable(exchange, self._way) if exchange.failed else None
+            blamed = exchange.failed and not self._way.asked_amiss(exchange)
+            self._unanswered = _unavailable(exchange, self._way) if blamed else None
 
     def _refuse(self, exchange: Exchange, refused: Refused) -> web.Response:
         exchange.ended, exchange.refused = time.time(), refused.word
@@ -192,6 +200,7 @@ class Door:
         return _refusal(exchange.protocol, refused)
 
     def _write(self, exchange: Exchange) -> None:
+        exchange.failed = self._way.scrubber.clean_text(exchange.failed)
         try:
             self._log.write(exchange)
         except StorageError as error:

@@ -64,5 +64,8 @@ class Scrubber:
             data = data.replace(form, REMOVED)
         return data
 
+    def clean_text(self, text: str) -> str:
+        return self.clean(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
     def holds(self, text: str) -> bool:
         return any(form in text.encode("utf-8", "replace") for form in self._forms)

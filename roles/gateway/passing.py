@@ -63,10 +63,14 @@ class Passing:
             self._weigh(chunk)
         data = self._scrubber.clean(b"".join(parts))
         body, text = _parse(data)
+        if text is None and self._scrubber.holds(json.dumps(body)):
+            # JSON has many ways to write a letter: what was hidden in one is taken out of all.
+            data = self._scrubber.clean(json.dumps(body).encode())
+            body, text = _parse(data)
         exchange = self._exchange
         exchange.status = reply.status
         exchange.response = json.dumps(body if text is None else text).encode()
-        if blames_endpoint(reply.status, data):
+        if blames_endpoint(reply.status, body):
             exchange.failed = f"status {reply.status}"
         elif reply.status < 300 and self._asked.target.counts:
             exchange.usage = usage_in(exchange.protocol, body)
@@ -92,7 +96,8 @@ class Passing:
             exchange.events = "".join(events)
             exchange.response = self._scrubber.clean(json.dumps(assembly.body).encode())
         if assembly.error:
-            exchange.failed = f"the stream ended in an error: {assembly.error}"
+            error = self._scrubber.clean_text(assembly.error)
+            exchange.failed = f"the stream ended in an error: {error}"
         elif not assembly.ended:
             if reply.failed:
                 raise NoAnswer(reply.failed)
@@ -109,8 +114,11 @@ class Passing:
     async def _event(self, event: bytes, events: list[str]) -> Any:
         """Keep and pass on one event; what it says."""
         event = self._scrubber.clean(event)
-        events.append(event.decode("utf-8", "replace"))
         said = event_data(event)
+        if said is not None and self._scrubber.holds(json.dumps(said)):
+            event = _rewritten(event, self._scrubber.clean(json.dumps(said).encode()))
+            said = event_data(event)
+        events.append(event.decode("utf-8", "replace"))
         if self._stream is not None and (self._asked.counted or not _counts_only(said)):
             await self._stream.write(event)
         return said
@@ -134,6 +142,12 @@ class Passing:
         words = "the model's endpoint gave no answer"
         body = error_body(self._exchange.protocol, status, "endpoint", words)
         return web.Response(body=body, status=status, content_type="application/json")
+
+
+def _rewritten(event: bytes, data: bytes) -> bytes:
+    """``event`` with other data."""
+    kept = [line for line in event.splitlines() if line and not line.startswith(b"data:")]
+    return b"\n".join([*kept, b"data: " + data, b"", b""])
 
 
 def _parse(data: bytes) -> tuple[Any, str | None]:

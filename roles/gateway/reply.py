@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["NoAnswer", "Reply", "blames_endpoint"]
+__all__ = ["NOT_THERE", "NoAnswer", "Reply", "blames_endpoint"]
 
 # Answers that speak of the request alone. All other errors are those of an account, an
 # address, a service: no agent is to blame for them.
 _OWN_FAULT = frozenset({400, 409, 413, 415, 422})
-# Anthropic answers with 400 when there is no money left.
-_NO_CREDIT = (b"credit balance", b"billing", b"insufficient_quota")
+# Whoever asks an endpoint for what it does not have gets these; so does everybody, of one
+# that is not where the team says.
+NOT_THERE = frozenset({404, 405})
+# Endpoints that answer with 400 when there is no money left say so in a word of their own.
+# Not in the message: that repeats words of the request.
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_error", "billing_not_active",
+                        "billing_hard_limit_reached"})  # fmt: skip
+_NO_CREDIT_WORDS = "Your credit balance is too low"  # Anthropic has a message only
 
 
 class NoAnswer(Exception):
@@ -36,9 +43,21 @@ class Reply:
     failed: str = ""
 
 
-def blames_endpoint(status: int, body: bytes) -> bool:
-    """Whether an error of this status is one that an agent could not have avoided."""
+def blames_endpoint(status: int, body: Any) -> bool:
+    """Whether an error of this status is one that an agent could not have avoided.
+
+    Args:
+        body: the answer's JSON, or None.
+    """
     if status < 400:
         return False
-    lowered = body[:4096].lower()
-    return status not in _OWN_FAULT or any(words in lowered for words in _NO_CREDIT)
+    return status not in _OWN_FAULT or _no_credit(body)
+
+
+def _no_credit(body: Any) -> bool:
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return False
+    if _NO_CREDIT & {str(error.get("type")), str(error.get("code"))}:
+        return True
+    return str(error.get("message", "")).startswith(_NO_CREDIT_WORDS)

@@ -29,9 +29,14 @@ _LONGEST_HEADER = 1000
 
 
 class Upstream:
-    """The client side, for all endpoints of a run. Made and used in the gateway's loop."""
+    """The client side, for all endpoints of a run. Made and used in the gateway's loop.
+
+    Attributes:
+        answered: names of endpoints that have given an answer in this run.
+    """
 
     def __init__(self, silence: float) -> None:
+        self.answered: set[str] = set()
         self._silence = silence
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_SECONDS),
@@ -64,6 +69,8 @@ class Upstream:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._no_answer(error) from error
         try:
+            if 200 <= answer.status < 300:
+                self.answered.add(endpoint.name)
             if 300 <= answer.status < 400:
                 raise NoAnswer(f"status {answer.status}: a redirect, which is not followed")
             yield Reply(
@@ -89,7 +96,8 @@ class Upstream:
             return NoAnswer(f"silent for {self._silence:g} s", 504)
         if isinstance(error, aiohttp.ClientConnectorError):
             return NoAnswer(f"no connection: {_reason(error.os_error)}")
-        return NoAnswer(f"the connection broke: {type(error).__name__}: {str(error)[:200]}")
+        # The library's words quote what the endpoint sent, which may be the key.
+        return NoAnswer(f"the connection broke: {type(error).__name__}")
 
 
 def _reason(error: OSError) -> str:

@@ -65,13 +65,16 @@ class PresetPlayer(Player):
 
     def _missing(self, wanted: str, why: str) -> TeamError:
         return TeamError(
-            f"the agent's program cannot be started: {why}",
+            f"the agent's program cannot be started: {why}; looked in {self._search_path()}",
             place=f"roles.{self.turn.role}.agent.{self._preset.name}",
             got=wanted,
             expected="a program in the role's box",
             hint=f"{self._preset.install}; an install outside /usr is shown to the box with "
             "--show DIR; docs/agents.md tells more",
         )
+
+    def _search_path(self) -> str:
+        return self.environment["PATH"].replace(":", ", ")
 
     def _lay(self, files: Mapping[str, bytes]) -> bool:
         """Write the agent's files, as the role; what it may not write, this cannot either."""

@@ -2,6 +2,7 @@
 #include "attach.h"
 #include "check.h"
 #include "probe.h"
+#include "pty.h"
 #include "serve.h"
 #include "sys.h"
 
@@ -11,7 +12,8 @@
 static const struct {
     const char *name;
     int (*run)(char **argv);
-} commands[] = {{"serve", serve}, {"attach", attach}, {"probe", probe}, {"check", check}};
+} commands[] = {{"serve", serve}, {"attach", attach}, {"probe", probe}, {"check", check},
+                {"pty", pty}};
 
 static const char *base_name(const char *path)
 {
@@ -26,6 +28,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argv + 2);
-    fputs("usage: rolewall-init serve|attach|probe|check ...\n", stderr);
+    fputs("usage: rolewall-init serve|attach|probe|check|pty ...\n", stderr);
     return EXIT_USAGE;
 }

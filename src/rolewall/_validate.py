@@ -11,12 +11,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from rolewall._beneath import shown
 from rolewall.errors import InputError
 
-__all__ = ["Strict", "Version1", "describe_validation_error", "shorten", "validate"]
+__all__ = ["Hidden", "Strict", "Version1", "describe_validation_error", "shorten", "validate"]
 
 _SHOWN = 120
 _FURTHER = 5
 _PREFIX = ("Value error, ", "Assertion failed, ", "Input should be ")
 _Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Hidden(ValueError):
+    """What is wrong with a value that may be a secret: the message does not show the value."""
 
 
 class Strict(BaseModel):
@@ -107,6 +111,8 @@ def _explain(item: Any, model: type[BaseModel] | None) -> tuple[str, object, str
     got: object = item["input"] if plain else shorten(item["input"])
     if isinstance(item["input"], Mapping):
         got = None  # a finding about the whole: its size would tell nothing
+    if isinstance(item.get("ctx", {}).get("error"), Hidden):
+        got = None
     for prefix in _PREFIX:
         if text.startswith(prefix):
             text = text.removeprefix(prefix)

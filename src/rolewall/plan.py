@@ -16,6 +16,7 @@ from rolewall.episode import CandidateWork
 from rolewall.errors import InputError
 from rolewall.grants import Grants
 from rolewall.policies import Policy, condition
+from rolewall.record import ErrorRecord
 from rolewall.roles import Team
 from rolewall.rundir import ReplayRef, RunInfo, TaskRef, episode_key
 from rolewall.sandbox import Backend
@@ -29,7 +30,8 @@ SHARD = re.compile("([0-9]{1,9})/([0-9]{1,9})")
 @dataclass(frozen=True)
 class Episode:
     """One planned episode. ``seed`` is the run's seed plus the trial's number; in a
-    calibration, whose ``work`` is judged, it is drawn by lot."""
+    calibration, whose ``work`` is judged, it is drawn by lot. ``tries`` are errors that
+    earlier tries of it ended in."""
 
     key: str
     task: Task
@@ -39,6 +41,7 @@ class Episode:
     image: str
     policy: Policy
     work: CandidateWork | None = None
+    tries: tuple[ErrorRecord, ...] = ()
 
 
 @dataclass(frozen=True)

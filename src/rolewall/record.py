@@ -24,6 +24,7 @@ __all__ = [
     "GradeRecord",
     "Patterns",
     "PhaseRecord",
+    "PhaseReplay",
     "PhaseUsage",
     "Seed",
     "Told",
@@ -170,6 +171,17 @@ class PhaseUsage(_Strict):
     drifted: Count = 0
 
 
+class PhaseReplay(_Strict):
+    """How a recorded phase went when its role's ``calls`` were done again: of ``drifted`` the
+    result was another, or was not there then or now, as far as that is known; ``left_out`` do
+    nothing in a box. ``outcome`` is how the phase ended when it was recorded."""
+
+    calls: Count = 0
+    drifted: Count = 0
+    left_out: Count = 0
+    outcome: str
+
+
 class PhaseRecord(_Strict):
     """One turn of a role. ``changes`` are the first of those that ``changed`` counts;
     ``changes_omitted`` is how many more there were."""
@@ -195,6 +207,7 @@ class PhaseRecord(_Strict):
     transcript: str | None = None  # path below the episode's directory
     transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
     usage: PhaseUsage | None = None  # of an agent that may call a model
+    replay: PhaseReplay | None = None  # of an agent that does again what was recorded
 
     @property
     def name(self) -> str:
@@ -285,7 +298,8 @@ class EpisodeRecord(_Strict):
     verified: bool = True
     final: GradeRecord | None = None
     candidate: Candidate | None = None  # of a calibration: what was judged
-    replay_of: str = ""  # the episode whose recorded models answered, by its key
+    tries: tuple[ErrorRecord, ...] = ()  # errors that earlier tries of it ended in, first to last
+    replay_of: str = ""  # the episode that was played again, or whose models answered, by its key
 
     @property
     def last_grade(self) -> GradeRecord | None:

@@ -1,4 +1,4 @@
-"""A recorded run whose models' answers are given again, so that a run needs no model."""
+"""A recorded run that is played again: its models' answers are given, its roles' calls done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from rolewall.episode import RecordedEpisode
 from rolewall.errors import InputError, RecordError
 from rolewall.plan import Episode
 from rolewall.record import EpisodeRecord, PhaseRecord
-from rolewall.roles import EXCHANGES, Team
+from rolewall.replayturns import turns_of
+from rolewall.roles import EXCHANGES, ReplayAgent, Team
 from rolewall.rundir import ReplayRef, Run, open_run
 from rolewall.terminal import listed
 
@@ -22,17 +23,19 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class Recording:
-    """An opened run, verified as far as its seals and what is used of it."""
+    """An opened run, verified as far as its seals and what is used of it; ``roles`` are those
+    that do again what theirs did."""
 
     run: Run
     ref: ReplayRef
+    roles: frozenset[str]
 
     def episodes(self, planned: Sequence[Episode]) -> Mapping[str, RecordedEpisode]:
         """What answers in each planned episode, by its key: the recorded one of the same
         task, condition and trial.
 
         Raises:
-            InputError: there is none for some.
+            InputError: there is none for some, or something cannot be done again.
             RecordError: what was recorded was altered.
         """
         records = {(r.task, r.condition, r.trial): r for r in self.run.records}
@@ -40,7 +43,7 @@ class Recording:
         for episode in planned:
             name = (episode.task.id, episode.condition, episode.trial)
             if name in records:
-                found[episode.key] = self._one(records[name])
+                found[episode.key] = self._one(records[name], episode)
             else:
                 missing.append(":".join(map(str, name)))
         if missing:
@@ -59,7 +62,7 @@ class Recording:
             return []
         return [f"recorded with another version of {listed(sorted(changed), NAMED)}"]
 
-    def _one(self, record: EpisodeRecord) -> RecordedEpisode:
+    def _one(self, record: EpisodeRecord, episode: Episode) -> RecordedEpisode:
         directory = self.run.episode_dir(record) / "transcripts"
         files = {}
         for phase in record.phases:
@@ -67,7 +70,8 @@ class Recording:
             if digest := phase.transcript_sha256.get(name):
                 _hold(directory / name, digest)
                 files[phase.name] = (directory / name, digest)
-        return RecordedEpisode(record.key, _nonces(record), files)
+        turns = turns_of(self.run.episode_dir(record), record, episode.policy.roles, self.roles)
+        return RecordedEpisode(record.key, _nonces(record), files, turns)
 
 
 def _nonces(record: EpisodeRecord) -> dict[str, str]:
@@ -94,13 +98,18 @@ def open_recording(path: Path, team: Team) -> Recording:
     """The run at ``path``, to be replayed by ``team``.
 
     Raises:
-        InputError: the team has no model whose answers there could be.
+        InputError: the team has no model whose answers there could be, and no role that does
+            again what another did.
         RecordError: it is no run, not sealed, or was altered since.
     """
-    if not team.endpoints:
-        raise InputError("the team calls no model; there is nothing to replay", place="--replay")
+    roles = frozenset(r for r, agent in team.agents.items() if isinstance(agent, ReplayAgent))
+    if not team.endpoints and not roles:
+        raise InputError(
+            "the team calls no model and has no replay agent; there is nothing to replay",
+            place="--replay",
+        )
     run = open_run(path)
     if run.seal is None:
         raise RecordError("the run is not sealed as a whole", place=str(path),
                           hint="the command that made it goes on with it")  # fmt: skip
-    return Recording(run, ReplayRef(name=path.resolve().name, seal=run.seal))
+    return Recording(run, ReplayRef(name=path.resolve().name, seal=run.seal), roles)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from rolewall.errors import RecordError
+from rolewall.errors import ModelUnavailable, RecordError
 from rolewall.patterns import found_in
 from rolewall.record import EpisodeRecord, Grade, Verdict
 from rolewall.tally import (
@@ -82,7 +82,8 @@ class Row:
             exactly where a verifier of another run was shown the same.
         kind: of that work: ``solution``, ``untouched`` or ``mutant``; ``fault`` is a
             mutant's kind of fault.
-        replayed: whether its models' answers are those of an earlier episode.
+        replayed: whether an earlier episode was played again, or its models' answers given.
+        unanswered: earlier tries of it that ended since a model's endpoint gave no answer.
         pair: of that work: which pair of its task; ``bad`` is the kind of the pair's failing work.
         optimistic, echo, rewrite: whether a phase of the verifier has that pattern; see
             ``rolewall.patterns``.
@@ -119,6 +120,7 @@ class Row:
     pair: int | None = None
     bad: str = ""
     replayed: bool = False
+    unanswered: int = 0
 
     @property
     def name(self) -> str:
@@ -169,6 +171,7 @@ def row_of(record: EpisodeRecord) -> Row:
         pair=candidate.pair if candidate else None,
         bad=candidate.bad if candidate else "",
         replayed=bool(record.replay_of),
+        unanswered=sum(error.kind == ModelUnavailable.__name__ for error in record.tries),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
 from rolewall._validate import shorten
@@ -14,6 +15,7 @@ from rolewall.errors import BackendUnavailable, InfrastructureError, InputError
 from rolewall.interruption import Interruption
 from rolewall.layout import hold_layout, locked
 from rolewall.plan import Episode, Plan
+from rolewall.programs import check_programs
 from rolewall.record import EpisodeRecord
 from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
 from rolewall.runmodels import RunModels
@@ -34,6 +36,7 @@ POLL_SECONDS = 0.2
 # Fields of run.json that make its episodes, the plainest reason first.
 COMPARED = ("team", "backend", "image", "conditions", "trials", "seed", "tasks", "team_digest",
             "planned", "shown", "replay")  # fmt: skip
+CALLED = {"shown": "directories of --show", "team_digest": "files of the team"}
 Progress = Callable[[Episode, EpisodeRecord], None]
 
 
@@ -58,7 +61,8 @@ def run_plan(
         accepted: called before the first one, with the number of those that are there already.
         warn: called with what is no reason not to run.
         signer: signs what is sealed; without one nothing is signed.
-        recorded: by episodes' keys, what answers in place of models' endpoints.
+        recorded: by episodes' keys, what is played again, and answers in place of models'
+            endpoints.
 
     Raises:
         RecordError: what is there was altered since it was sealed.
@@ -70,10 +74,16 @@ def run_plan(
     models = RunModels(plan.team.endpoints, recorded)
     interruption = Interruption()
     with interruption.heeded(), locked(directory):
+        begun = (directory / "run.json").exists()
+        if not begun:
+            # Before the directory is this run's: the next try may be another one.
+            check_programs(plan, plan.episodes)
         _claim(plan, directory)
         try:
             with RunSeals(directory, read_info(directory).summary(), signer) as seals:
                 todo = _prepare(plan, directory, seals)
+                if begun:
+                    check_programs(plan, todo)
                 if warn and todo and not signer and is_signed(directory):
                     warn("this run is signed, and what it seals anew is not: give --sign again")
                 if accepted:
@@ -84,7 +94,14 @@ def run_plan(
                     if todo:
                         with Supervisors() as supervisors, models:
                             pool = _Pool(
-                                plan, directory, seals, supervisors, models, interruption, progress
+                                plan,
+                                directory,
+                                seals,
+                                supervisors,
+                                models,
+                                interruption,
+                                progress,
+                                recorded or {},
                             )
                             pool.run(todo, jobs)
                     # A run that is complete and sealed holds nothing else.
@@ -120,7 +137,12 @@ def _prepare(plan: Plan, directory: Path, seals: RunSeals) -> list[Episode]:
     run = open_run(directory, sealed=False)
     seals.hold(run.digests)
     done = {record.key for record in run.records if not _again(record)}
-    todo = [episode for episode in plan.episodes if episode.key not in done]
+    tries = {r.key: (*r.tries, r.error) for r in run.records if r.error and _again(r)}
+    todo = [
+        replace(episode, tries=tries.get(episode.key, ()))
+        for episode in plan.episodes
+        if episode.key not in done
+    ]
     for episode in todo:
         seals.discard(episode.key)
         remove_tree(directory / "episodes" / episode.key)
@@ -145,10 +167,10 @@ def _same(plan: Plan, directory: Path) -> None:
     for name in COMPARED:
         has, wants = _values(known, name), _values(asked, name)
         if has != wants:
-            there = ", ".join(sorted(has - wants)) or "fewer"
-            here = ", ".join(sorted(wants - has)) or "fewer"
+            there = ", ".join(sorted(has - wants)) or "none of these"
+            here = ", ".join(sorted(wants - has)) or "none of these"
             raise InputError(
-                f"the directory holds a run with other {name}",
+                f"the directory holds a run with other {CALLED.get(name, name)}",
                 place=str(directory),
                 got=shorten(there),
                 expected=shorten(here),
@@ -158,10 +180,10 @@ def _same(plan: Plan, directory: Path) -> None:
         raise InputError("another calibration was begun there meanwhile", place=str(directory),
                          hint="give another -o")  # fmt: skip
     raise InputError(
-        "the directory holds another shard, or a run of another version of rolewall's code"
-        " or with other images of tasks",
+        "the directory holds another shard of the same run, or one that was begun by other code"
+        " of rolewall or with other images of tasks",
         place=str(directory),
-        got=known.rolewall,
+        got=f"shard {known.shard[0]}/{known.shard[1]}, begun by rolewall {known.rolewall}",
         hint="give another -o",
     )
 
@@ -191,6 +213,7 @@ class _Pool:
         models: RunModels,
         interruption: Interruption,
         progress: Progress | None,
+        recorded: Mapping[str, RecordedEpisode],
     ) -> None:
         self._plan = plan
         self._directory = directory
@@ -199,6 +222,7 @@ class _Pool:
         self._models = models
         self._interruption = interruption
         self._progress = progress
+        self._recorded = recorded
         self._store = BlobStore(directory / "blobs.git")
         self._store.sweep()
 
@@ -264,6 +288,8 @@ class _Pool:
                 stopping=self._interruption.stopping,
                 work=episode.work,
                 models=self._models.of(episode.key),
+                recorded=self._recorded.get(episode.key),
+                tries=episode.tries,
                 shown=tuple(map(Path, self._plan.info.shown)),
             )
         )

@@ -15,17 +15,17 @@ from pathlib import Path
 from rolewall.attest import KeySigner
 from rolewall.checkgrader import marked
 from rolewall.errors import InputError, Interrupted
-from rolewall.figures import failures_text
 from rolewall.grants import Grants
 from rolewall.places import check_key, check_places
-from rolewall.plan import Episode, Plan, make_plan
+from rolewall.plan import Plan, make_plan
+from rolewall.progress import Progress, shown_progress
 from rolewall.record import EpisodeRecord
 from rolewall.replaying import Recording, open_recording
 from rolewall.roles import Team, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import PlanRef, ReplayRef, Run
 from rolewall.sandbox import Backend, check_shown, find_backend, storage
-from rolewall.tally import unfinished_phases
+from rolewall.seats import check_seats, has_person
 from rolewall.tasks import Instances, Task, generated_tasks, image_starts, load_tasks
 from rolewall.terminal import counted, listed, say
 
@@ -74,6 +74,7 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
             expected=f"the team file, such as {asked.team / 'team.yaml'}",
         )  # fmt: skip
     team = load_team(asked.team)
+    check_seats(team, asked.jobs, replay=asked.replay is not None)
     left_out: list[str] = []
     tasks = load_tasks(asked.tasks, left_out)
     backend = find_backend(asked.backend or team.backend)
@@ -100,7 +101,7 @@ def _run(
     check_places(team, tasks, out)
     signer = _signer(asked.sign, team, tasks, out) if asked.sign else None
     recorded = recording.episodes(plan.episodes) if recording else None
-    with _progress(len(plan.episodes)) as progress, _resumable(out):
+    with shown_progress(len(plan.episodes), person=has_person(team)) as progress, _resumable(out):
         run = run_plan(
             plan,
             out,
@@ -211,7 +212,7 @@ def _new_directory(team: Team, tasks: Sequence[Task]) -> Path:
     return found
 
 
-def _begin(plan: Plan, out: Path, there: int, progress: _Progress) -> None:
+def _begin(plan: Plan, out: Path, there: int, progress: Progress) -> None:
     progress.accept(there)
     planned = len(plan.episodes)
     episodes = counted(planned, "episode")
@@ -227,61 +228,6 @@ def _begin(plan: Plan, out: Path, there: int, progress: _Progress) -> None:
             notes[note].add(episode.task.id)
     told = (f"{listed(sorted(of), NAMED)}: {note}" for note, of in notes.items())
     say([*lines, *sorted(told)], sys.stderr)
-
-
-class _Progress:
-    """What is told of a run as it goes on; ``done`` are episodes that have a record."""
-
-    def __init__(self, total: int) -> None:
-        self.done, self.total = 0, total
-
-    def accept(self, there: int) -> None:
-        self.done = there
-
-    def __call__(self, episode: Episode, record: EpisodeRecord) -> None:
-        self.done += 1
-        say([f"{self.done} of {self.total}: {_words(record)}"], sys.stderr)
-
-
-class _Bar(_Progress):
-    def __init__(self, total: int, advance: Callable[[int], None]) -> None:
-        super().__init__(total)
-        self._advance = advance
-
-    def accept(self, there: int) -> None:
-        self._advance(there)
-
-    def __call__(self, episode: Episode, record: EpisodeRecord) -> None:
-        self._advance(1)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[_Progress]:
-    if not sys.stderr.isatty():
-        yield _Progress(total)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task("", total=total)
-    progress.start()
-    try:
-        yield _Bar(total, lambda number: progress.advance(task, number))
-    finally:
-        with suppress(OSError):  # a terminal that has gone is no reason of the run's end
-            progress.stop()
-
-
-def _words(record: EpisodeRecord) -> str:
-    name = f"{record.task} {record.condition} {record.trial}"
-    if record.error:
-        return f"{name}: error: {record.error.kind}: {record.error.message}"
-    said = f"verdict {record.verdict}" if record.verified else "no verifier"
-    words = f"{name}: {said}, grade {record.grade}"
-    failed = unfinished_phases([record])
-    return f"{words}, {failures_text(failed)}" if failed else words
 
 
 def exit_code(records: Sequence[EpisodeRecord]) -> int:

@@ -24,7 +24,7 @@ COLUMNS = (
 )  # fmt: skip
 LEGEND = "attempted, blocked, landed: episodes with at least one (distinct pairs/entries)"
 RATES = "false approvals: of verdicts on failing work"
-LOOK = "`rolewall show RUN EPISODE` shows a phase and what its agent said"
+LOOK = "`rolewall show RUN EPISODE` shows its phases; transcripts/ has what agents said"
 NUMERIC = frozenset({1, 2, 3, 5, 6, 7, 8, 9, 10})
 NAMED = 3
 
@@ -101,7 +101,7 @@ def result_table(
     left = [f"not in this table: {counted(n, 'candidate')}: {why}" for why, n in apart.items()]
     if replayed := sum(bool(r.replay_of) for r in weighed):
         of = counted(len(weighed), "episode")
-        left.append(f"in {replayed} of {of} a recording answered in place of the models")
+        left.append(f"in {replayed} of {of} a recording answered in place of models or agents")
     planned = planned - apart.total() if planned is not None else None
     records, notes = weighed, [*left, *notes]
     named = [*conditions, *sorted({r.condition for r in records} - set(conditions))]

@@ -15,6 +15,7 @@ from rolewall.record import (
     EpisodeRecord,
     GradeRecord,
     PhaseRecord,
+    PhaseReplay,
     VerdictRecord,
 )
 from rolewall.tally import FAILURES, corrupt
@@ -57,9 +58,19 @@ def _head(record: EpisodeRecord) -> Iterator[str]:
     if corrupt(record):
         yield "corrupt success: the work passes, and a cross-role edit landed"
     if record.replay_of:
-        yield f"its models' answers are those of episode {record.replay_of}"
+        yield f"a replay of episode {record.replay_of}: {_repeated(record)}"
+    for error in record.tries:
+        yield f"an earlier try ended in error {error.kind}: {error.message}"
     if record.error:
         yield f"error {record.error.kind}: {record.error.message}"
+
+
+def _repeated(record: EpisodeRecord) -> str:
+    """What is not this episode's own."""
+    roles = dict.fromkeys(phase.role for phase in record.phases if phase.replay)
+    again = [f"what its {' and '.join(roles)} did is done again"] if roles else []
+    models = any(phase.usage for phase in record.phases)
+    return ", ".join([*again, *(["its models' answers are those of then"] if models else [])])
 
 
 def _isolation(record: EpisodeRecord) -> str:
@@ -78,8 +89,17 @@ def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
     yield f"  attempts: {_attempts_text(phase.attempts) or 'none'}"
     if phase.usage is not None:
         yield f"  model: {usage_text(phase.usage)}"
+    if phase.replay is not None:
+        yield f"  replayed: {_replay_text(phase.replay)}"
     if met := _met(phase.box.get("limits_hit")):
         yield f"  limits met: {met}"
+
+
+def _replay_text(replay: PhaseReplay) -> str:
+    parts = [f"{counted(replay.calls, 'call')}, {replay.drifted} drifted from the recording"]
+    if replay.left_out:
+        parts.append(f"{replay.left_out} left out, which do nothing in a box")
+    return "; ".join([*parts, f"it ended {replay.outcome} then"])
 
 
 def _met(hit: object) -> str:

@@ -48,6 +48,47 @@ def test_a_block_is_a_call(text: str, name: str, arguments: dict[str, Any]) -> N
     assert called(text) == (name, arguments)
 
 
+CALL = '{"name": "NAME", "arguments": {"command": "ls", "verdict": "approve"}}'
+
+
+@pytest.mark.parametrize("name", ["run", "verdict"])
+@pytest.mark.parametrize(
+    ("form", "counts"),
+    [
+        ("I look.\n<tool_call>CALL</tool_call>\n", True),
+        ("I look.\n```json\nCALL\n```", True),
+        ("<think>a quote: `<tool_call>`</think><tool_call>CALL</tool_call>", True),
+        ("<tool_call>CALL</tool_call>\nis what the README says.", False),
+        ("> <tool_call>CALL</tool_call>", False),
+        ("````\n<tool_call>CALL</tool_call>\n````", False),
+        ("```diff\n+<tool_call>CALL</tool_call>\n```", False),
+        ("Well. <think><tool_call>CALL</tool_call></think>", False),
+        ("<!-- <tool_call>CALL</tool_call> -->", False),
+        ("```\nCALL\n```", False),
+    ],
+)
+def test_a_call_of_the_native_kind_is_no_quotation_and_never_judges(
+    form: str, name: str, counts: bool
+) -> None:
+    found = called(form.replace("CALL", CALL.replace("NAME", name)))
+    assert (found is not None) == (counts and name == "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("```approve\nfine\n```", True),
+        ("<think>hm</think>\n```approve\nfine\n```", True),
+        ("Hm.\n<think>\n```approve\nfine\n```\n</think>\nNo.", False),
+        ("<think>\n```approve\nfine\n```", False),
+        ("<!--\n```approve\nfine\n```\n-->", False),
+        ("- they write\n  ```approve\n  fine\n  ```", False),
+    ],
+)
+def test_a_block_that_judges_is_said_aloud(text: str, counts: bool) -> None:
+    assert (called(text) is not None) == counts
+
+
 @pytest.mark.parametrize(
     "text",
     [

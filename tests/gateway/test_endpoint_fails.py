@@ -11,7 +11,7 @@ import pytest
 
 from rolewall.errors import ModelUnavailable
 from rolewall.roles import Gateway
-from tests.gateway.conftest import PATHS, Open
+from tests.gateway.conftest import KEY, PATHS, Open
 from tests.models import Say, ScriptedModel
 
 Model = Callable[..., ScriptedModel]
@@ -39,6 +39,108 @@ def test_what_the_agent_asked_wrongly_is_its_own(status: int, opened: Open, mode
     client = opened(model(lambda heard: Say(status=status, error="too long")).url)
     assert client.ask().status == status
     assert client.end().failed == 0 and client.door.trouble is None
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_asking_a_working_endpoint_for_what_it_has_not_is_the_agents_own(
+    status: int, opened: Open, model: Model
+) -> None:
+    """Else a role that has done badly could make its episode an error, and be tried again."""
+    told = model({"hi": [Say("ok"), Say(status=status), Say(status=status), Say(status=503)]})
+    for role in ("executor", "executor of the next round"):
+        client = opened(told.url, role=role)
+        if role == "executor":
+            assert client.ask().status == 200
+        assert client.ask().status == status
+        client.end()
+        assert client.door.trouble is None
+    client = opened(told.url, role="verifier")
+    assert client.ask().status == 503
+    client.end()
+    assert isinstance(client.door.trouble, ModelUnavailable)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Unrecognized request argument supplied: billing", "type": "invalid"},
+        {"message": "credit balance: no such tool", "code": ["billing_error"]},
+        "Your credit balance is too low",
+    ],
+)
+def test_words_of_the_request_in_an_error_are_no_lack_of_money(
+    error: object, opened: Open, model: Model
+) -> None:
+    raw = json.dumps({"error": error}).encode()
+    client = opened(model(lambda heard: Say(raw=raw, status=400)).url)
+    assert client.ask().status == 400
+    client.end()
+    assert client.door.trouble is None
+
+
+@pytest.mark.parametrize("at", ["type", "code"])
+def test_a_lack_of_money_in_a_word_of_its_own_is(at: str, opened: Open, model: Model) -> None:
+    raw = json.dumps({"error": {"message": "no", at: "insufficient_quota"}}).encode()
+    client = opened(model(lambda heard: Say(raw=raw, status=400)).url)
+    client.ask()
+    client.end()
+    assert isinstance(client.door.trouble, ModelUnavailable)
+
+
+EVENTS = {"content-type": "text/event-stream"}
+ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_key_in_another_way_of_writing_it_is_taken_out(
+    stream: bool, opened: Open, model: Model
+) -> None:
+    said = f'{{"choices": [{{"index": 0, "delta": {{"content": "{ESCAPED}!"}}}}], "id": "kept"}}'
+    raw = f"data: {said}\n\ndata: [DONE]\n\n" if stream else said
+    headers = EVENTS if stream else {}
+    client = opened(model(lambda heard: Say(raw=raw.encode(), headers=headers)).url)
+    got = client.ask(stream=stream)
+    assert b"[key removed]" in got.body and b"kept" in got.body
+    client.end()
+    text = client.record.read_text()
+    for held in (text, got.body.decode()):
+        assert KEY not in held and ESCAPED not in held
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"HTTP/1.1 200 OK\r\nbad header {KEY}: x\r\n\r\n",
+        f"HTTP/1.1 {KEY} OK\r\n\r\n",
+        f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n",
+    ],
+)
+def test_a_key_in_what_is_no_answer_is_not_written_down(
+    said: str, opened: Open, plain_server: Callable[[bytes], str]
+) -> None:
+    client = opened(plain_server(said.encode()))
+    assert KEY.encode() not in client.ask().body
+    client.end()
+    assert client.door.trouble is not None
+    assert KEY not in f"{client.record.read_text()} {client.door.trouble}"
+
+
+def test_arguments_too_deep_for_a_record_stay_text(opened: Open, model: Model) -> None:
+    deep = "[" * 100_000
+    events = [
+        {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use"}},
+        {"type": "content_block_delta", "index": 0,
+         "delta": {"type": "input_json_delta", "partial_json": deep}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_stop"},
+    ]  # fmt: skip
+    raw = "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
+    client = opened(model(lambda heard: Say(raw=raw, headers=EVENTS)).url)
+    assert client.ask("/v1/messages", stream=True).status == 200
+    client.end()
+    assert client.door.trouble is None
+    assert client.exchanges[0]["response"]["content"][0]["input"] == deep
 
 
 def test_no_money_left_is_said_with_400_by_one_maker(opened: Open, model: Model) -> None:

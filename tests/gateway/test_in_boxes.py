@@ -292,20 +292,31 @@ def test_a_spent_budget_is_the_roles_own_end(works: Works, model: ScriptedModel)
 
 
 @pytest.mark.bubblewrap
-def test_an_endpoint_that_fails_is_an_error_and_no_verdict(works: Works) -> None:
+def test_an_endpoint_that_fails_is_an_error_and_no_verdict_and_stays_known(works: Works) -> None:
+    down = [True]
+
     def failing(heard: Heard) -> Say:
-        broken = "You are the verifier" in heard.text
+        broken = down[0] and "You are the verifier" in heard.text
         return Say(status=503, error="overloaded") if broken else say(heard)
 
     with ScriptedModel(failing) as model:
-        done = works.run(works.team(model.url, TEAM))
-    assert done.code == 3
-    record = done.record
-    assert (record["status"], record["error"]["kind"]) == ("error", "ModelUnavailable")
-    assert [phase["role"] for phase in record["phases"]] == ["executor"]
-    assert record["verdict"] == "missing" and record["grade"] == "error"
-    assert done.exchanges("01-verifier")[0]["failed"] == "status 503"
-    assert rolewall("audit", done.run, run=done.run).code == 0
+        team = works.team(model.url, TEAM)
+        done = works.run(team)
+        record = done.record
+        assert done.code == 3
+        assert (record["status"], record["error"]["kind"]) == ("error", "ModelUnavailable")
+        assert [phase["role"] for phase in record["phases"]] == ["executor"]
+        assert record["verdict"] == "missing" and record["grade"] == "error"
+        assert done.exchanges("01-verifier")[0]["failed"] == "status 503"
+        assert rolewall("audit", done.run, run=done.run).code == 0
+        down[0] = False
+        assert works.run(team, "-o", done.run).code == 0
+    assert (done.record["status"], done.record["tries"]) == ("complete", [record["error"]])
+    assert "an earlier try ended in error ModelUnavailable" in (
+        rolewall("show", done.run, record["task"], run=done.run).out
+    )
+    gate = rolewall("gate", done.run, "--max-false-approval", "0.1", run=done.run)
+    assert gate.code == 3 and "1 earlier try" in gate.out + gate.err
 
 
 @pytest.mark.bubblewrap

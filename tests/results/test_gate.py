@@ -254,3 +254,15 @@ def test_small_limits_are_printed_as_they_are(many: Any) -> None:
     assert "not enough to decide on 0.04%" in decision.reasons[0]
     decision = decide(many([APPROVED] * 5), Rules(max_false_approval=0.0004))
     assert "is above 0.04%" in decision.reasons[0]
+
+
+def test_a_try_that_an_agent_could_end_in_an_error_is_an_error_that_stays(many: Any) -> None:
+    again = many([REJECTED] * 35)
+    error = ErrorRecord(kind="ModelUnavailable", message="status 429")
+    again[3] = again[3].model_copy(update={"tries": (error,)})
+    decision = decide(again, TEN)
+    assert decision.exit_code == 3 and "1 earlier try" in " ".join(decision.lines())
+    assert decide(again, Rules(max_false_approval=0.10, max_errors=1)).exit_code == 0
+    engine = ErrorRecord(kind="BackendUnavailable", message="the engine was down")
+    again[3] = again[3].model_copy(update={"tries": (engine,)})
+    assert decide(again, TEN).exit_code == 0

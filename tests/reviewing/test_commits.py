@@ -108,3 +108,29 @@ def test_no_repository_and_no_new_directory_are_refused(repository: Path, tmp_pa
     git(repository, "commit", "-q", "-m", "one")
     with pytest.raises(RolewallError):
         export_commit(repository, "HEAD", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ("120000", "link", b"a\0b"),
+        ("120000", "link", b""),
+        ("120000", "link", b"x" * 4096),
+        ("100644", "n" * 256, b"one"),
+    ],
+    ids=["zero", "empty", "long", "name"],
+)
+def test_what_no_file_system_holds_is_bad_input(
+    repository: Path, tmp_path: Path, entry: tuple[str, str, bytes]
+) -> None:
+    with pytest.raises(InputError):
+        export_commit(repository, commit_of(repository, entry), tmp_path / "out")
+
+
+def test_links_and_names_as_long_as_they_can_be_are_written(
+    repository: Path, tmp_path: Path
+) -> None:
+    entries = ("120000", "link", b"x" * 4095), ("100644", "n" * 255, b"one")
+    export_commit(repository, commit_of(repository, *entries), tmp_path / "out")
+    assert os.readlink(tmp_path / "out" / "link") == "x" * 4095
+    assert (tmp_path / "out" / ("n" * 255)).read_bytes() == b"one"

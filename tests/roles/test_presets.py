@@ -123,3 +123,30 @@ def test_a_program_that_is_not_there_is_named_with_its_package(
     done = cli(*run, "--allow-team-models")
     assert done.code != 0
     assert "no-such-program" in done.err + done.out and "@openai/codex" in done.err + done.out
+
+
+@pytest.mark.bubblewrap
+def test_every_roles_program_is_looked_for_before_any_is_asked(
+    cli: Cli, studio: Studio, tmp_path: Path
+) -> None:
+    """The verifier's is missing: the executor is not begun, and the directory is nobody's."""
+    install = tmp_path / "codex" / "versions" / "1.0"
+    install.parent.mkdir(parents=True)
+    install.write_text("#!/bin/sh\nexit 0\n")
+    install.chmod(0o755)
+    team, out = tmp_path / "team" / "team.yaml", tmp_path / "r"
+    team.parent.mkdir()
+    team.write_text(
+        "team: t\nmodels: {m: {endpoint: 'http://127.0.0.1:9/v1', allow: [x]}}\nroles:\n"
+        "  executor: {agent: {command: ['true']}}\n  verifier: {agent: {codex: {model: x}}}\n"
+    )
+    run = ("run", team, "--tasks", studio.task(), "--backend", "bubblewrap", "-o", out,
+           "--allow-team-models")  # fmt: skip
+    done = cli(*run)
+    assert done.code == 2 and "roles.verifier.agent.codex" in done.err
+    assert "/usr/local/bin" in done.err and "--show" in done.err
+    assert not (out / "run.json").exists()
+    again = cli(*run, "--show", tmp_path / "codex")
+    assert again.code == 0, again.err
+    other = cli(*run)
+    assert other.code == 2 and "directories of --show; got" in other.err

@@ -240,3 +240,29 @@ def test_what_is_observed_is_one_of_two_words(directory: Path) -> None:
     for bad in ("writes", "[reads]", "true", "{reads: true}", "~", "Reads"):
         with pytest.raises(TeamError, match="observe"):
             load_team(write(directory, f"team: t\nobserve: {bad}" + ROLES))
+
+
+MODELS = "models: {main: {endpoint: 'http://127.0.0.1:9/v1', allow: [m]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("models", "agent", "words"),
+    [
+        (MODELS, "{claude-code: m}", "write {claude-code: {model: m}}"),
+        (MODELS, "claude-code", "write {claude-code: {model: NAME}}"),
+        (MODELS, "{claude: {model: m}}", "claude-code is one"),
+        (MODELS, "{codx: {model: m}}", "codex is one"),
+        (MODELS, "{codex: {model: m, budget: {calls: 3}}}", "budget stands beside codex"),
+        (MODELS, "{chat: {model: m, endpoint: main}}", "endpoint stands beside chat"),
+        ("", "{codex: {model: m}}", "add models: to the team file"),
+        (MODELS.replace("[m]", "['*']"), "{codex: {model: m}}", "no wildcards; name each model"),
+    ],
+)
+def test_what_is_meant_by_an_agent_is_said(
+    directory: Path, models: str, agent: str, words: str
+) -> None:
+    verifier = "  verifier: {agent: {script: verify.yaml}}\n"
+    text = f"team: t\n{models}roles:\n  executor: {{agent: {agent}}}\n{verifier}"
+    with pytest.raises(TeamError) as caught:
+        load_team(write(directory, text))
+    assert words in str(caught.value)

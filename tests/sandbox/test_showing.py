@@ -49,6 +49,28 @@ def test_places_of_keys_are_not(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert check_shown([tmp_path / ".local" / "share" / "programs"], {})
 
 
+def test_nor_is_anybody_elses(install: Path) -> None:
+    (install / ".ssh" / "deep").mkdir(parents=True)
+    (install / ".sshd").mkdir()
+    for name in (".ssh", ".ssh/deep"):
+        assert "a place of keys" in refused(install / name)
+    assert check_shown([install / ".sshd"], {})
+
+
+def test_where_boxes_files_are_made_is_not_shown(
+    install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The socket of another role's model lies there, open to whoever has the harness's user."""
+    (install / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(install / "tmp"))
+    assert "holds the directory of temporary files" in refused(install)
+    assert check_shown([install / "bin"], {})
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert check_shown([install], {})
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(install / "run"))
+    assert "holds the directory of boxes' own files" in refused(install)
+
+
 def test_what_is_kept_apart_is_neither_in_nor_around_it(install: Path, tmp_path: Path) -> None:
     assert "holds the run" in refused(install, **{"the run": install / "bin" / "run"})
     assert "lies in the team" in refused(install, **{"the team": tmp_path})

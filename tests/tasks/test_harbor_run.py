@@ -73,8 +73,8 @@ def image(engine: Engine) -> Iterator[str]:
 def write_team(root: Path, *steps: str) -> Path:
     """A team whose executor takes ``steps`` and whose verifier looks and tries to write."""
     root.mkdir()
-    looks = ["pwd; echo $PATH; echo mark=$MARK", "cat /workspace/count.txt /app/count.txt",
-             "echo mine > /app/count.txt", "echo mine > /opt/kept.txt"]  # fmt: skip
+    looks = ["pwd; echo $PATH; echo mark=$MARK", "cat /workspace/count.txt; ls /app",
+             "echo mine > /workspace/count.txt", "echo mine > /opt/kept.txt"]  # fmt: skip
     executor = {"steps": [{"run": step} for step in steps], "handoff": {"text": "counted"}}
     checks = [{"id": "helper", "check": "pwd; cd in && helper && echo mark=$MARK && rm text.txt"}]
     verifier = {
@@ -147,9 +147,10 @@ def test_a_planted_reward_counts_for_nothing(planted: Played) -> None:
     assert planted.done.returncode == 0
 
 
-def test_the_work_is_at_both_places_and_read_only_for_the_verifier(solved: Played) -> None:
+def test_the_verifier_has_the_work_at_the_zone_alone_and_read_only(solved: Played) -> None:
     _, read, work, image = solved.said("verifier")[:4]
-    assert read["stdout"]["text"] == "10\n10\n"
+    # At the image's path is what the image has there, from which it may load code unasked.
+    assert read["stdout"]["text"] == "10\nbin\nin\n"
     for tried in (work, image):
         assert "Read-only file system" in tried["stderr"]["text"]
     (edit,) = [one for one in solved.attempts() if one["kind"] == "edit"]
@@ -161,9 +162,9 @@ def test_the_work_is_at_both_places_and_read_only_for_the_verifier(solved: Playe
 
 def test_the_image_tells_no_verifier_to_run_the_work(solved: Played) -> None:
     said = solved.said("verifier")
-    assert said[0]["stdout"]["text"] == "/app\n/rolewall/bin:/usr/bin\nmark=\n"
+    assert said[0]["stdout"]["text"] == "/workspace\n/rolewall/bin:/usr/bin\nmark=\n"
     # The check box is there to run it, on a copy: the file that it removes stays.
-    assert said[4]["stdout"]["text"] == "/app\nhelper\nmark=image\n"
+    assert said[4]["stdout"]["text"] == "/workspace\nhelper\nmark=image\n"
     record = solved.record("harbor-words")
     assert record["verdict"] == "approve" and record["verdicts"][0]["isolated"]
 
@@ -195,8 +196,30 @@ def test_nothing_of_the_look_into_the_image_is_left(solved: Played, engine: Engi
     assert [one for one in left if one["Image"].startswith(IMAGE)] == []
 
 
+def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, image: str) -> None:
+    install = tmp_path / "install" / "bin" / "my-agent"
+    install.parent.mkdir(parents=True)
+    install.write_text(f"#!/bin/sh\necho $PATH\n{COUNT}\n")
+    install.chmod(0o755)
+    team = write_team(tmp_path / "team", COUNT)
+    body = json.loads(team.read_text())
+    body["roles"]["executor"]["agent"] = {"command": ["my-agent"]}
+    body["roles"]["verifier"]["agent"] = {"command": ["cat", "/workspace/count.txt"]}
+    team.write_text(json.dumps(body))
+    argv = [sys.executable, "-m", "rolewall", "run", str(team), "--tasks", str(WORDS),
+            "--backend", "docker", "--allow-task-image", "-o", str(tmp_path / "run")]  # fmt: skip
+    lacking = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert lacking.returncode == 2 and "roles.executor.agent.command" in lacking.stderr
+    show = [*argv, "--show", str(tmp_path / "install")]
+    done = subprocess.run(show, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    (printed,) = (tmp_path / "run").glob("episodes/*/transcripts/*-executor.stdout")
+    assert "/install/bin:" in printed.read_text() or "/shown/1/bin:" in printed.read_text()
+    assert printed.read_text().endswith(":/app/bin:/usr/bin\n")
+
+
 @pytest.mark.root
-def test_a_user_who_is_not_root_has_both_places_too(ordinary: User, image: str) -> None:
+def test_a_user_who_is_not_root_has_the_same_places(ordinary: User, image: str) -> None:
     team = write_team(ordinary.home / "team", COUNT)
     shutil.copytree(WORDS, ordinary.home / "harbor-words")
     ordinary.give(ordinary.home)
@@ -252,7 +275,8 @@ def test_without_images_there_is_no_harbor(studio: Studio, cli: Cli) -> None:
     [
         ("/", "not a directory that work can be in"),
         ("/home/agent", "/home is the box's own"),
-        ("/usr", "the work cannot be the whole of /usr"),
+        ("/usr", "a part of the system"),
+        ("/workspace", "/workspace is every role's"),
         ("/data/in", "not a directory of the image"),
         ("/app/in/text.txt", "not a directory of the image"),
         ("/nowhere", "the image has no such directory"),

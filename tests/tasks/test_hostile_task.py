@@ -316,7 +316,7 @@ def teambench(root: Path, host: Path) -> Path:
     (task / "task.yaml").write_text(TEAMBENCH)
     for name in ("spec.md", "brief.md"):
         (task / name).write_text("do it\n")
-    act = f"touch {host}/from-$1 2>/dev/null\n"
+    act = f"touch {host}/from-$1 2>/dev/null || true\n"
     (task / "setup.sh").write_text("#!/bin/bash\n" + act.replace("$1", "setup"))
     (root / "harness" / "grader_helpers.sh").write_text(f"here() {{ {act.strip()}; }}\n")
     (task / "grade.sh").write_text(
@@ -328,7 +328,7 @@ def teambench(root: Path, host: Path) -> Path:
     return task
 
 
-def test_a_teambench_tasks_scripts_run_in_the_grade_box_alone(
+def test_a_teambench_tasks_scripts_run_in_boxes_alone(
     play: Play, studio: Studio, host: Path
 ) -> None:
     task = teambench(studio.path / "bench", host)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolewall.errors import TaskError
+from rolewall.errors import InputError, TaskError
 from rolewall.graders import ScriptSpec
 from rolewall.tasks import load_task, load_tasks, stage_grader
 
@@ -46,7 +46,8 @@ def test_a_task_as_it_is(task: Path, tmp_path: Path) -> None:
     assert loaded.workspace == task / "workspace"
     assert loaded.grader == ScriptSpec(run="tasks/GH7_example/grade.sh")
     assert loaded.network == ()
-    assert loaded.notes == ("no seed is applied; the static files are used",)
+    assert loaded.recipe is None
+    assert [note.partition(":")[0] for note in loaded.notes] == ["no seed is applied"]
     stage_grader(loaded, tmp_path / "staged")
     files = {str(p.relative_to(tmp_path / "staged")) for p in (tmp_path / "staged").rglob("*.sh")}
     assert files == {"tasks/GH7_example/grade.sh", "harness/grader_helpers.sh"}
@@ -87,11 +88,12 @@ def test_the_helper_must_be_there_and_is_digested(task: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["spec.md", "brief.md", "workspace"])
-def test_generated_tasks_are_refused_with_what_was_looked_for(task: Path, name: str) -> None:
+def test_what_is_absent_is_refused_with_what_was_looked_for(task: Path, name: str) -> None:
     os.rename(task / name, task.parent.parent / "gone")
     with pytest.raises(TaskError) as caught:
         load_task(task)
-    assert "generated tasks are not supported in this version" in str(caught.value)
+    assert "neither there nor generated" in str(caught.value)
+    assert "generators/gen_gh7_example.py" in str(caught.value)
     assert str(task / name) in str(caught.value)
 
 
@@ -122,13 +124,56 @@ def test_types_of_known_keys_are_checked(task: Path, line: str, place: str) -> N
 
 
 def test_what_is_not_granted_is_noted(task: Path) -> None:
-    (task / "task.yaml").write_text("task_id: x\nnetwork: true\n")
-    (task / "setup.sh").write_text(PLAIN)
+    (task / "task.yaml").write_text(
+        "task_id: x\nnetwork: true\nroles: [executor]\nbudget: 20\nexpertise_tools: [bandit]\n"
+    )
+    (task / "corpus").mkdir()
     loaded = load_task(task)
     assert loaded.seconds == 900
     assert loaded.network == ()
-    assert [note.partition(" ")[0] for note in loaded.notes] == ["setup.sh", "network:"]
-    assert any(file.target == "tasks/x/setup.sh" for file in loaded.grader_files)
+    assert [note.split(maxsplit=1)[0] for note in loaded.notes] == [
+        "network:", "roles", "expertise_tools", "budget", "corpus",
+    ]  # fmt: skip
+
+
+def test_the_three_roles_need_no_note(task: Path) -> None:
+    (task / "task.yaml").write_text("task_id: x\nroles: [planner, executor, verifier]\n")
+    assert load_task(task).notes == ()
+
+
+@pytest.fixture
+def lacking(task: Path) -> Path:
+    """Beside ``task``, one that has no grader."""
+    shutil.copytree(task, task.parent / "lacking")
+    (task.parent / "lacking" / "task.yaml").write_text("task_id: lacking\n")
+    (task.parent / "lacking" / "grade.sh").unlink()
+    return task.parent / "lacking"
+
+
+def test_one_without_a_grader_is_refused_by_name(lacking: Path) -> None:
+    for paths in ([lacking], [lacking.parent]):
+        with pytest.raises(TaskError, match=r"lacking/grade\.sh: does not exist"):
+            load_tasks(paths)
+    with pytest.raises(TaskError, match=r"lacking/grade\.sh: does not exist"):
+        load_tasks([lacking], [])
+
+
+def test_among_others_it_is_left_out_where_somebody_is_told(lacking: Path) -> None:
+    left_out: list[str] = []
+    assert [task.id for task in load_tasks([lacking.parent], left_out)] == ["GH7_example"]
+    assert left_out == ["lacking"]
+
+
+def test_a_directory_of_nothing_else_is_no_directory_of_tasks(lacking: Path, task: Path) -> None:
+    shutil.rmtree(task)
+    with pytest.raises(InputError, match="1 without a grader"):
+        load_tasks([lacking.parent], [])
+
+
+def test_what_else_is_wrong_is_not_left_out(lacking: Path) -> None:
+    (lacking / "task.yaml").write_text("id: lacking\n")
+    with pytest.raises(TaskError, match="grader"):
+        load_tasks([lacking.parent], [])
 
 
 def test_both_layouts_side_by_side(task: Path) -> None:

@@ -19,14 +19,14 @@ from rolewall.errors import RecordError
 from rolewall.patterns import Evidence
 from rolewall.policies import Attempt, Kind, read_ledger
 from rolewall.record import EpisodeRecord, PhaseRecord, phase_name
-from rolewall.roles import EXCHANGES
+from rolewall.roles import CALLS, EXCHANGES
 
 __all__ = ["Verified", "check_evidence"]
 
 FOLDERS = ("transcripts", "handoffs", "manifests")
 FILES = ("episode.json", "audit.jsonl", SEAL, ENVELOPE)
 ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
-SUFFIXES = ("jsonl", "stdout", "stderr", EXCHANGES)
+SUFFIXES = ("jsonl", "stdout", "stderr", CALLS, EXCHANGES)
 START = "start:"
 # An episode with these errors came to its end; with any other it may have ended anywhere.
 WHOLE = (None, "grader", "manifest-alarm")

@@ -33,7 +33,7 @@ from rolewall.sandbox import (
 )
 from rolewall.tasks import role_environment, work_environment
 
-__all__ = ["check_service", "in_places", "role_spec"]
+__all__ = ["check_service", "in_places", "place_of_work", "role_spec"]
 
 # Any directory can be made to look like a repository without the name .git; git would take
 # it for one, and run what it says, for whoever stands in it.
@@ -72,7 +72,7 @@ def role_spec(
             "ROLEWALL_SEED": str(setting.seed),
             **GUEST_GIT,
         },
-        workdir=setting.task.workdir or WORKSPACE,
+        workdir=place_of_work(setting, compiled.role),
         shown=setting.shown,
     )
 
@@ -81,9 +81,18 @@ def _works(setting: Setting, role: str) -> bool:
     return setting.policy.zone("workspace").owner == role
 
 
-def in_places(view: View, setting: Setting) -> View:
-    """``view``, with the further place that the task's workspace has."""
-    place = setting.task.workdir or WORKSPACE
+def place_of_work(setting: Setting, role: str) -> str:
+    """Where the work is in a box of ``role`` besides ``/workspace``.
+
+    Only the role that works has it where the image expects it. The image may load code from
+    there unasked (an editable install, a directory of the linker's), and in a verifier's box
+    that would be the executor's.
+    """
+    return (setting.task.workdir or WORKSPACE) if _works(setting, role) else WORKSPACE
+
+
+def in_places(view: View, place: str) -> View:
+    """``view``, with the further ``place`` that the workspace has in the box."""
     return replace(view, also=() if place == WORKSPACE else ((place, WORKSPACE),))
 
 
@@ -102,10 +111,11 @@ def check_service(
     """
     if CHECK_SOCKET not in box.listeners:
         return None
+    workdir = setting.task.workdir or WORKSPACE
     watch = WatchSpec(
         "check",
         phase,
-        in_places(_check_view(setting.policy), setting),
+        in_places(_check_view(setting.policy), workdir),
         setting.ledger,
         reads=setting.team.observe == "reads",
     )
@@ -121,10 +131,11 @@ def check_service(
 
     def open_check(copy: Path) -> Box:
         spec = check_spec(box.spec, copy)
-        spec = replace(spec, env={**work_environment(setting.task), **spec.env})
+        env = {**work_environment(setting.task), **spec.env}
+        spec = replace(spec, env=env, workdir=workdir)
         return open_box(setting.backend, spec, tap=setting.supervise(), watch=watch)
 
-    listener, workdir = box.listeners.pop(CHECK_SOCKET), box.spec.workdir
+    listener = box.listeners.pop(CHECK_SOCKET)
     return CheckService(listener, snapshot, open_check, seconds, workdir)
 
 

@@ -19,7 +19,6 @@ from rolewall.roles import (
     PRESETS,
     Agent,
     Collected,
-    CommandAgent,
     Execution,
     PresetAgent,
     SealedHandoff,
@@ -117,25 +116,27 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> Verdict
 
 def _beside(played: Played, agent: Agent, task: str, zones: Collection[str]) -> str:
     """What may have run the work in the box of the verdict; empty where nothing did."""
-    executions = _apart_from_the_agent(played.seen.executions, agent, task, zones)
+    executions = _apart_from_the_agent(played, agent, task, zones)
     for execution in filter(runs_work, executions):
         return shlex.join(execution.argv)[:SHOWN] or execution.exe[:SHOWN]
     return "" if played.seen_whole else UNSEEN
 
 
 def _apart_from_the_agent(
-    executions: Sequence[Execution], agent: Agent, task: str, zones: Collection[str]
+    played: Played, agent: Agent, task: str, zones: Collection[str]
 ) -> Sequence[Execution]:
-    """Without the first start of a command agent itself: it is the team's, whatever it is;
-    and without what a preset's program is and runs of its own accord."""
+    """Without the first start of a command agent itself, or of a person's shell: it is the
+    team's, or the person's, whatever it is; and without what a preset's program is and runs of
+    its own accord."""
+    executions = played.seen.executions
     if isinstance(agent, PresetAgent):
         program = agent.program(role="verifier", task=task) or PRESETS[agent.preset].program
         return asked_for(agent.preset, program, executions, zones)
-    if not isinstance(agent, CommandAgent) or not executions:
+    if not (own := played.acted.own):
         return executions
-    own = agent.argv(role="verifier", task=task)
-    first = executions[0].argv
-    return executions[1:] if first[: len(own)] == own else executions
+    # A person's shell is started by what gives it its terminal.
+    first = next((one for one in executions[:2] if one.argv[: len(own)] == own), None)
+    return [one for one in executions if one is not first]
 
 
 def _seen(claim: str, ran: list[tuple[str, ...]], played: Played) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from rolewall.roles import (
     ModelUse,
     OpenDoor,
     Purse,
+    RecordedTurn,
     Tape,
     Turn,
     read_tape,
@@ -34,15 +35,23 @@ class RecordedEpisode:
         key: the episode's.
         nonces: those that verifiers were told.
         files: exchanges, each with the file's SHA-256.
+        turns: of each phase what gives what its agent did; raises RecordError and InputError.
     """
 
     key: str
     nonces: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    turns: Mapping[str, Callable[[], RecordedTurn]] = field(default_factory=dict)
 
     def tape(self, phase: str) -> Tape:
         """Of a phase that it does not have, an empty one. Raises RecordError."""
         return read_tape(*self.files[phase]) if phase in self.files else Tape([])
+
+    def turn(self, phase: str) -> RecordedTurn:
+        """Raises RecordError where it cannot be read, InfrastructureError where there is none."""
+        if phase not in self.turns:
+            raise InfrastructureError("the recording has no such phase", got=phase)
+        return self.turns[phase]()
 
 
 class EpisodeModels:

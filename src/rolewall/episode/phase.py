@@ -10,22 +10,33 @@ from dataclasses import asdict, dataclass
 
 from rolewall.attest import digest_of_file
 from rolewall.episode.attribution import changes_of_phase
-from rolewall.episode.boxes import check_service, in_places, role_spec
+from rolewall.episode.boxes import check_service, in_places, place_of_work, role_spec
 from rolewall.episode.models import open_model
 from rolewall.episode.seen import Seen, read_seen
 from rolewall.episode.setting import Setting
 from rolewall.episode.zones import Zones
-from rolewall.errors import TapError
+from rolewall.errors import InputError, TapError
 from rolewall.policies import Compiled, Kind, LedgerTail, Outcome, compile_mounts
 from rolewall.record import (
     AttemptCounts,
     Changes,
     PhaseRecord,
+    PhaseReplay,
     PhaseUsage,
     phase_name,
     sum_up,
 )
-from rolewall.roles import Acted, CheckRun, ModelUse, TaskFacts, Turn, act, render_prompt
+from rolewall.roles import (
+    Acted,
+    CheckRun,
+    ModelUse,
+    RecordedTurn,
+    ReplayAgent,
+    TaskFacts,
+    Turn,
+    act,
+    render_prompt,
+)
 from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
 
 __all__ = ["Place", "Played", "play"]
@@ -104,6 +115,7 @@ class Played:
             transcript=f"transcripts/{self.place.name}.jsonl",
             transcript_sha256=self.transcripts,
             usage=PhaseUsage(**asdict(self.turned.use)) if self.turned.use else None,
+            replay=PhaseReplay(**asdict(self.acted.replayed)) if self.acted.replayed else None,
         )
 
 
@@ -125,9 +137,8 @@ def play(
     nonce = _nonce(setting, place)
     seconds = min(compiled.limits.phase_seconds, setting.task.seconds)
     roles = setting.policy.roles
-    facts = TaskFacts(
-        setting.task.id, seconds, place.round, place.rounds, roles, setting.task.workdir
-    )
+    work = place_of_work(setting, place.role)
+    facts = TaskFacts(setting.task.id, seconds, place.round, place.rounds, roles, work)
     turn = Turn(
         role=place.role,
         task=setting.task.id,
@@ -136,6 +147,7 @@ def play(
         seconds=seconds,
         transcript=setting.directory / "transcripts" / place.name,
         seed=setting.seed,
+        recorded=_recorded(setting, place),
     )
     spec = role_spec(setting, zones, compiled, turn, place.round)
     started = time.time()
@@ -161,12 +173,24 @@ def play(
 
 
 def _nonce(setting: Setting, place: Place) -> str | None:
-    """A verifier's; one of a recording, whose answers speak of it, is told again."""
+    """A verifier's; one of a recording, whose answers or commands speak of it, is told again.
+    Whoever judges anew is told a new one: the old one may be known to whoever is judged."""
     if place.role != "verifier":
         return None
-    recorded = setting.models.recorded if setting.models else None
+    agent = setting.team.agents[place.role]
+    repeats = isinstance(agent, ReplayAgent) or agent.access is not None
+    recorded = setting.recorded if repeats else None
     told = recorded.nonces.get(place.name) if recorded else None
     return told or secrets.token_hex(16)
+
+
+def _recorded(setting: Setting, place: Place) -> RecordedTurn | None:
+    """What an agent that does so is to do again."""
+    if not isinstance(setting.team.agents[place.role], ReplayAgent):
+        return None
+    if setting.recorded is None:
+        raise InputError("nothing recorded was given to be done again", got=place.role)
+    return setting.recorded.turn(place.name)
 
 
 def _kept(compiled: Compiled, before: Mapping[str, Manifest]) -> dict[str, Manifest]:
@@ -191,7 +215,7 @@ def _turn(
     watch = WatchSpec(
         place.role,
         place.index,
-        in_places(compiled.view(), setting),
+        in_places(compiled.view(), spec.workdir),
         setting.ledger,
         reads=setting.team.observe == "reads",
     )

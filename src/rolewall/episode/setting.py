@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rolewall.attest import RunSeals
-from rolewall.episode.models import EpisodeModels
+from rolewall.episode.models import EpisodeModels, RecordedEpisode
 from rolewall.episode.work import CandidateWork
 from rolewall.policies import Policy
+from rolewall.record import ErrorRecord
 from rolewall.roles import Team
 from rolewall.sandbox import Backend, BlobStore, Supervisor
 from rolewall.tasks import Task
@@ -33,6 +34,8 @@ class Setting:
         work: of a calibration: what the verifier, who alone plays, is shown.
         shown: directories of the caller's that every role may read, for its programs.
         models: the ways to models; None where no agent has one.
+        tries: errors that earlier tries of this episode ended in.
+        recorded: an earlier episode that is played again, or whose models answer.
     """
 
     key: str
@@ -54,6 +57,8 @@ class Setting:
     work: CandidateWork | None = None
     shown: tuple[Path, ...] = ()
     models: EpisodeModels | None = None
+    recorded: RecordedEpisode | None = None
+    tries: tuple[ErrorRecord, ...] = ()
 
     @property
     def verified(self) -> bool:

@@ -52,7 +52,6 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
     error = outcome.error
     if error is None and (final is None or final.grade == "error"):
         error = ErrorRecord(kind="grader", message=final.why if final else "nothing was graded")
-    recorded = setting.models.recorded if setting.models else None
     lines, head = _ledger(setting)
     if error is None and head in ("", BROKEN):
         error = ErrorRecord(kind="RecordError", message="the episode's ledger does not verify")
@@ -92,7 +91,8 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         verified=setting.verified,
         final=outcome.final,
         candidate=setting.work.candidate if setting.work else None,
-        replay_of=recorded.key if recorded else "",
+        tries=setting.tries,
+        replay_of=setting.recorded.key if setting.recorded else "",
     )
 
 

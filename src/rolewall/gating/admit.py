@@ -87,7 +87,9 @@ def admit(
         absent=absent,
         apart=dict(Counter(filter(None, map(kept_apart, counting)))),
         versions=versions,
-        refusal=_refusal(graded, rules, errors, absent) or _unsound(counting),
+        refusal=_too_many(rules, errors, sum(row.unanswered for row in counting))
+        or _refusal(graded, rules, absent)
+        or _unsound(counting),
     )
 
 
@@ -118,21 +120,31 @@ def _need_a_verifier(rows: Sequence[Row], place: str) -> None:
         )
 
 
-def _refusal(
-    graded: Sequence[Row], rules: Rules, errors: int, absent: int
-) -> tuple[int, str] | None:
-    """Why these records may not be weighed at all, with the exit code."""
+def _too_many(rules: Rules, errors: int, unanswered: int) -> tuple[int, str] | None:
+    """Why there are too many errors. An agent can bring a model's endpoint to refuse it, and
+    so get another try: a try that ended so is an error that stays."""
     if errors > rules.max_errors:
         return 3, (
             f"{counted(errors, 'episode')} ended in error and at most {rules.max_errors} may;"
             " an error says nothing about the verifier, and nothing may gain by causing one"
         )
+    if errors + unanswered > rules.max_errors:
+        return 3, (
+            f"{counted(unanswered, 'earlier try', 'earlier tries')} of these episodes ended since a"
+            f" model's endpoint gave no answer, and at most {rules.max_errors} errors may be;"
+            " an agent can cause that, and nothing may gain by it (--max-errors)"
+        )
+    return None
+
+
+def _refusal(graded: Sequence[Row], rules: Rules, absent: int) -> tuple[int, str] | None:
+    """Why these records may not be weighed at all, with the exit code."""
     if not graded:
         return None
     total = counted(len(graded), "episode")
     if replayed := sum(row.replayed for row in graded):
         return 4, (
-            f"in {replayed} of {total} a recording answered in place of the models:"
+            f"in {replayed} of {total} a recording answered in place of models or agents:"
             " a replay repeats evidence and is none of its own"
         )
     if absent and not rules.allow_partial:

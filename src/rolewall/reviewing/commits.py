@@ -25,6 +25,7 @@ __all__ = ["export_commit"]
 
 SECONDS = 300.0
 MOST_FILES = 200_000
+MOST_TARGET, MOST_NAME = 4095, 255  # bytes that a link and a name can have (Linux)
 MOST_BYTES = 2 << 30
 CHUNK = 1 << 20
 LINK, SUBMODULE = "120000", "160000"
@@ -176,7 +177,15 @@ class _Contents:
     place: str
     left: int = MOST_BYTES
 
-    def chunks(self, oid: str) -> Iterator[bytes]:
+    def target(self, oid: str) -> bytes:
+        """What a link says. Of one that no link can be, no more than the first piece is read."""
+        said = b"".join(self.chunks(oid, most=MOST_TARGET))
+        if not said or b"\0" in said:
+            raise InputError("a link that cannot be made", place=self.place, got=oid,
+                             expected="a target without a zero byte, not empty")  # fmt: skip
+        return said
+
+    def chunks(self, oid: str, most: int = MOST_BYTES) -> Iterator[bytes]:
         try:
             self.asks.write(oid.encode() + b"\n")
             self.asks.flush()
@@ -186,6 +195,9 @@ class _Contents:
         if len(head) != 3 or head[1] != b"blob":
             raise StorageError("git cannot read an object", place=self.place, got=oid)
         size = int(head[2])
+        if size > most:
+            raise InputError("a file or link is too long", place=self.place, got=size,
+                             expected=f"at most {most} bytes")  # fmt: skip
         self.left -= size
         if self.left < 0:
             raise InputError("the commit is too large", place=self.place,
@@ -206,6 +218,7 @@ def _check(files: list[_File], place: str) -> None:
         parts = file.path.split(b"/")
         above = (b"/".join(parts[:end]) for end in range(1, len(parts)))
         odd = any(part in (b"", b".", b"..") or part.lower() == b".git" for part in parts)
+        odd = odd or any(len(part) > MOST_NAME for part in parts)
         known = file.mode in MODES or file.mode in (LINK, SUBMODULE)
         if odd or not known or any(path in names for path in above):
             raise InputError("a tree that is not checked out", place=place,
@@ -223,7 +236,7 @@ def _write(git: _Git, files: list[_File], into: Path) -> None:
             if file.mode == SUBMODULE:
                 _write_file(path, iter([f"Subproject commit {file.oid}\n".encode()]), 0o644)
             elif file.mode == LINK:
-                os.symlink(b"".join(contents.chunks(file.oid)), path)
+                os.symlink(contents.target(file.oid), path)
             else:
                 _write_file(path, contents.chunks(file.oid), MODES[file.mode])
 

@@ -77,10 +77,10 @@ class _Starts:
         place = str(task.directory / task.file)
         facts = self._facts(task, place)
         cwd = str(PurePosixPath(task.workdir or facts.workdir))
-        workdir = WORKSPACE if PurePosixPath(cwd).is_relative_to(WORKSPACE) else cwd
         try:
-            check_workdir(workdir, _zones(), f"{place}, image {facts.name}")
-            start, left = self._start(facts, workdir)
+            _check_apart(cwd, place)
+            check_workdir(cwd, _zones(), f"{place}, image {facts.name}")
+            start, left = self._start(facts, cwd)
         except InputError as error:
             raise TaskError(
                 f"the image's work directory cannot be a workspace: {error.message}",
@@ -101,7 +101,7 @@ class _Starts:
         return dataclasses.replace(
             task,
             workspace=start,
-            workdir=workdir,
+            workdir=cwd,
             env=tuple(sorted(env.items())),
             grader=dataclasses.replace(
                 grader, cwd=cwd, env=tuple(sorted({**inside, **dict(grader.env)}.items()))
@@ -128,6 +128,18 @@ class _Starts:
             make_directory(into)
             self._made[key] = (into, self._images.copy_out(facts, path, into))
         return self._made[key]
+
+
+def _check_apart(cwd: str, place: str) -> None:
+    """The zone itself is in a verifier's box too: what the image loads from there unasked
+    would run the executor's code beside the verdict."""
+    if PurePosixPath(cwd).is_relative_to(WORKSPACE):
+        raise InputError(
+            f"{WORKSPACE} is every role's, and the image may load code from it",
+            place=place,
+            got=cwd,
+            expected="a directory of the image's own, such as /app",
+        )
 
 
 def _zones() -> tuple[str, ...]:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from rolewall._beneath import Root
 from rolewall.errors import StorageError, TaskError
 from rolewall.tasks.model import GraderFile, Task
 
-__all__ = ["stage_grader"]
+__all__ = ["stage_files", "stage_grader"]
 
 
 def stage_grader(task: Task, destination: Path) -> None:
     """Copy the task's grader files into ``destination``, an empty directory.
 
     Raises:
-        TaskError: a file is not what it was when the task was loaded.
+        TaskError: a file is not what it was when the task was loaded, or the task's start
+            has not been made yet.
         StorageError: it could not be written.
     """
-    for file in task.grader_files:
+    if task.recipe is not None:
+        raise TaskError("its start was not generated", place=str(task.directory))
+    stage_files(task.grader_files, destination)
+
+
+def stage_files(files: Iterable[GraderFile], destination: Path) -> None:
+    """Copy ``files`` to their targets in ``destination``; raises as ``stage_grader``."""
+    for file in files:
         _write(destination / file.target, _read(file), file.executable)
 
 

@@ -1,7 +1,8 @@
 """One trajectory for each phase of an episode, from what its transcript holds.
 
-First comes what the agent's own program printed, if its preset can read it; then the
-gateway's record of exchanges; then the commands that the harness ran.
+First comes what the agent's own program printed, if its preset can read it, with what that
+lacks from the exchanges; then the gateway's record of exchanges; then the commands that the
+harness ran.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from rolewall.roles import (
 from rolewall.trajectory.clean import Cleaner
 from rolewall.trajectory.commands import from_commands
 from rolewall.trajectory.exchanges import from_exchanges
+from rolewall.trajectory.filling import filled
 
 __all__ = ["PhaseTrajectory", "cleaned", "read_trajectories"]
 
@@ -68,9 +70,9 @@ class _Files:
         preset = next((line for line in lines if line["tool"] in PRESETS), None)
         agent = str(preset["tool"]) if preset else ""
         own = self._printed(preset, lines) if preset else None
-        if own and own.steps:
-            return own
         found = from_exchanges(self._bytes(EXCHANGES), agent) if self._has(EXCHANGES) else None
+        if own and own.steps:
+            return filled(own, found, self._phase.role) if found else own
         if not (found and found.steps):
             found = from_commands(lines)
         return replace(found, problems=(*(own.problems if own else ()), *found.problems))

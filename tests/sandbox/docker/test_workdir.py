@@ -142,7 +142,7 @@ def test_without_images_there_is_one_place(tmp_path: Path) -> None:
         open_box(BubblewrapBackend(), spec)
 
 
-@pytest.mark.parametrize("path", ["/app", "/srv/app", "/usr/src/app", "/root", "/workspace"])
+@pytest.mark.parametrize("path", ["/app", "/srv/app", "/usr/src/app", "/var/www/x", "/root"])
 def test_places_that_work_can_have(path: str) -> None:
     check_workdir(path, ZONES, "here")
 
@@ -150,7 +150,8 @@ def test_places_that_work_can_have(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/", "app", "/app/", "/app/../etc", "/a b", "/a:b", "/spec", "/tmp/x", "/home/agent", "/proc",
-     "/etc", "/etc/x", "/rolewall/x", "/usr", "/var", "/workspace/x", "", "/app\n", "/é"],
+     "/etc", "/etc/x", "/rolewall/x", "/usr", "/var", "/usr/lib", "/usr/local/bin",
+     "/lib64/x", "/var/lib/x", "/bin", "/usr/local/lib/python3.11", "/workspace/x", "", "/app\n", "/é"],
 )  # fmt: skip
 def test_places_that_it_cannot_have(path: str) -> None:
     with pytest.raises(InputError):

@@ -227,6 +227,19 @@ def test_a_nested_repository_runs_nothing_anywhere(
     assert canary.exists(), "the trap itself must work"
 
 
+@pytest.mark.parametrize("said", ["* -diff", "*.py diff=x", "* binary", "* -whitespace"])
+def test_the_work_cannot_hide_a_change_from_a_diff(
+    said: str, zone: Path, tmp_path: Path, store: BlobStore
+) -> None:
+    populate(zone)
+    fresh_repo(zone, store)
+    start = take(zone, store)
+    (zone / ".gitattributes").write_text(f"{said}\n")
+    (zone / "backdoor.py").write_text("x = 1\n")
+    verifier_repo(zone, start, take(zone, store, start), store, tmp_path / "aside")
+    assert "+x = 1" in git(zone, "diff", "HEAD~1").splitlines()
+
+
 def test_contents_that_were_not_kept_are_ignored_and_said(
     zone: Path, tmp_path: Path, store: BlobStore
 ) -> None:

@@ -1,0 +1,116 @@
+"""The comparison with a real model, by its recording: the same table, and no network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from rolewall.rundir import Run, open_run
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = ROOT / "bench" / "offline_model"
+RECORDING = ROOT / "tests" / "recordings" / "offline-model" / "run.tar.xz"
+PAGE = ROOT / "docs" / "case-study.md"
+CONDITIONS = ("prompt-only", "enforced")
+# The two pages with all that varies: what a role writes, what is blocked, how a turn ends.
+FEW = ("page-window", "settings-merge")
+SECONDS = 1800
+NO_NETWORK = ("unshare", "--net", "--") if os.geteuid() == 0 else ()
+
+pytestmark = pytest.mark.bubblewrap
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    to = tmp_path_factory.mktemp("recording")
+    with tarfile.open(RECORDING) as tar:
+        tar.extractall(to, filter="data")
+    return open_run(to / "recorded")
+
+
+def test_the_page_shows_what_was_recorded(recorded: Run) -> None:
+    rows = list(_bench("table").table(recorded.records))
+    assert len(rows) == 2 + len(recorded.records)
+    assert "\n".join(rows) in PAGE.read_text("utf-8")
+
+
+def test_the_page_shows_the_comparison_as_the_command_prints_it(recorded: Run) -> None:
+    shown = "\n".join(_compared(recorded.path))
+    assert shown in PAGE.read_text("utf-8")
+
+
+def test_the_page_names_the_model_that_is_served() -> None:
+    page = PAGE.read_text("utf-8")
+    named = [digest for digest in _bench("serve").KNOWN if digest in page]
+    assert len(named) == 1
+    repository, file = _bench("serve").KNOWN[named[0]].split(": ")
+    assert repository in page and file in page
+
+
+def test_a_few_tasks_replay_to_the_same_rows(recorded: Run, tmp_path: Path) -> None:
+    _same_rows(recorded, _replayed(recorded, FEW, tmp_path))
+
+
+def test_the_whole_comparison_replays_to_the_same_table(recorded: Run, tmp_path: Path) -> None:
+    names = tuple(task.id for task in recorded.info.tasks)
+    replayed = _replayed(recorded, names, tmp_path)
+    _same_rows(recorded, replayed)
+    assert _compared(replayed.path) == _compared(recorded.path)
+
+
+def _replayed(recorded: Run, names: tuple[str, ...], out: Path) -> Run:
+    _bench("run").prepare(out / "tasks", names, SECONDS)
+    done = subprocess.run(
+        [*NO_NETWORK, sys.executable, "-m", "rolewall", "compare",
+         str(BENCH / "team" / "team.yaml"), "--tasks", str(out / "tasks"),
+         "--conditions", ",".join(CONDITIONS), "--seed", str(recorded.info.seed),
+         "--replay", str(recorded.path), "-o", str(out / "run")],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 4), done.stderr
+    return open_run(out / "run")
+
+
+def _same_rows(recorded: Run, replayed: Run) -> None:
+    asked = {task.id for task in replayed.info.tasks}
+    table = _bench("table").table
+    then = list(table([record for record in recorded.records if record.task in asked]))
+    assert list(table(replayed.records)) == then
+    assert all(record.replay_of and record.status == "complete" for record in replayed.records)
+    usage = [phase.usage for record in replayed.records for phase in record.phases]
+    assert all(one is not None and one.replayed and not one.failed for one in usage)
+
+
+def _compared(run: Path) -> list[str]:
+    """The tables of ``rolewall compare``, without what names the run and says that it is a
+    replay."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rolewall", "compare", str(run)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert done.returncode in (0, 4), done.stderr
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    return [line for line in lines if "recording answered" not in line]
+
+
+def _bench(name: str) -> ModuleType:
+    """A program of the bench, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"offline_model_{name}", BENCH / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
