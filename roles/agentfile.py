@@ -46,8 +46,9 @@ def _kind_is_known(data: object) -> object:
 
 
 def _hold_beside(kind: str, settings: Mapping[Any, Any]) -> None:
+    own = (ChatFile if kind == "chat" else PresetFile).model_fields
     for name in _BESIDE:
-        if name in settings:
+        if name in settings and name not in own:
             raise ValueError(
                 f"{name} stands beside {kind}, not in it: {{{kind}: {{…}}, {name}: …}}"
             )

@@ -61,3 +61,14 @@ def test_a_verifier_that_is_silent_publishes_nothing(tmp_path: Path) -> None:
     code, said = run(tmp_path, recipe=recipe)
     assert code == 4 and "missing: no verdict was written" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_there_already_is_noticed_before_a_round(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert run(tmp_path) == (2, "out: is there already\n")
+
+
+def test_without_arguments_the_usage_is_told() -> None:
+    done = subprocess.run([sys.executable, RECIPE / "pipeline.py"], capture_output=True, text=True,
+                          timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 2 and done.stderr.startswith("usage: ")

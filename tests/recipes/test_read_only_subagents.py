@@ -150,3 +150,16 @@ def test_the_definitions_give_the_tool_and_no_other() -> None:
     server = tomllib.loads((codex / "config.toml").read_text())["mcp_servers"]["read_only"]
     for command in (servers["read_only"], server):
         assert command["args"] == [f"{INSTALLED}/read_only_server.py"]
+
+
+def test_output_of_any_length_takes_little_memory() -> None:
+    limited = (
+        "import io, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20));"
+        "sys.path.insert(0, sys.argv[1]); import read_only_server as s; kept = s._Kept();"
+        "kept.read(open('/dev/stdin', 'rb')); print(len(kept.text()), kept.text()[:3])"
+    )
+    script = f"(printf abc; head -c 400M /dev/zero) | '{sys.executable}' -c \"$1\" '{RECIPE}'"
+    done = subprocess.run(["sh", "-c", script, "sh", limited], capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(" abc\n") and int(done.stdout.split()[0]) < 31_000

@@ -14,12 +14,16 @@ from rolewall.sandbox import storage
 
 __all__ = ["unsent_lines"]
 
+# Items of a request that the model itself said; its own messages have the role.
+CALLS = ("function_call", "custom_tool_call", "local_shell_call", "reasoning", "tool_use")
+
 
 def unsent_lines(exchanges: Path, diff: str) -> int:
     """How many different lines, of those that ``diff`` adds or takes away, stand in no request.
 
     Blanks at their ends aside, they may stand there in whatever way: in the diff, in a file that
-    was read, with numbers before them. Raises StorageError when the record cannot be read.
+    was read, with numbers before them. The model's own words and calls,
+    which a request repeats, do not count. Raises StorageError when the record cannot be read.
     """
     wanted = set(_changed(diff))
     if not wanted:
@@ -47,6 +51,8 @@ def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
+        if value.get("role") == "assistant" or value.get("type") in CALLS:
+            return
         for inner in value.values():
             yield from _strings(inner)
     elif isinstance(value, list):

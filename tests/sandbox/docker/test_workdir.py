@@ -151,7 +151,8 @@ def test_places_that_work_can_have(path: str) -> None:
     "path",
     ["/", "app", "/app/", "/app/../etc", "/a b", "/a:b", "/spec", "/tmp/x", "/home/agent", "/proc",
      "/etc", "/etc/x", "/rolewall/x", "/usr", "/var", "/usr/lib", "/usr/local/bin",
-     "/lib64/x", "/var/lib/x", "/bin", "/usr/local/lib/python3.11", "/workspace/x", "", "/app\n", "/é"],
+     "/lib64/x", "/var/lib/x", "/bin", "/usr/local/lib/python3.11",
+     "/workspace/x", "", "/app\n", "/é"],
 )  # fmt: skip
 def test_places_that_it_cannot_have(path: str) -> None:
     with pytest.raises(InputError):
