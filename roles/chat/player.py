@@ -44,6 +44,7 @@ class ChatPlayer(Player):
     def __init__(self, agent: ChatAgent, box: Box, turn: Turn, log: Transcript) -> None:
         super().__init__(agent, box, turn, log)
         self._chat = agent.chat
+        self._endpoint = agent.access.endpoint
         self._say = log.say
         self._hands = Hands(
             self,
@@ -74,7 +75,12 @@ class ChatPlayer(Player):
             asking = Asking(
                 endpoint, self._chat, self.turn.seed, lambda what: self._say("cut", what=what)
             )
-            self.acted.outcome = self._turns(asking)
+            try:
+                self.acted.outcome = self._turns(asking)
+            except ModelUnavailable as error:
+                error.place = error.place or f"models.{self._endpoint.name}: {self._endpoint.url}"
+                error.hint = error.hint or "the phase's exchanges.jsonl has what it said"
+                raise
         return self.acted
 
     def _open(self) -> Outcome | None:

@@ -20,6 +20,8 @@ __all__ = ["Tape", "read_tape"]
 
 MAX_LINE = 128 << 20
 MAX_DEPTH = 220
+_OF_A_SESSION = frozenset({"metadata", "client_metadata", "prompt_cache_key", "user",
+                           "safety_identifier"})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Tape:
         taken = self._take(asked)
         if taken is None:
             self.spent = True
-            raise NoAnswer("the recording has no further answer")
+            # A status that no program asks again for: a recording gets no further answer.
+            raise NoAnswer("the recording has no further answer", 410)
         if taken.status is None:
             raise NoAnswer(taken.failed or "the recorded exchange has no answer")
         body = _once(taken.data)
@@ -132,5 +135,16 @@ def _text(response: object) -> str:
 
 
 def _same(request: object) -> bytes:
-    """Equal requests give equal bytes."""
+    """Requests that ask the same give equal bytes. What programs draw anew for each session,
+    to tell it from others, is no part of what they ask."""
+    if isinstance(request, dict):
+        request = {key: value for key, value in request.items() if key not in _OF_A_SESSION}
+        if isinstance(items := request.get("input"), list):
+            request["input"] = [_without_id(item) for item in items]
     return json.dumps(request, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _without_id(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    return {key: value for key, value in item.items() if key != "id"}
