@@ -77,7 +77,15 @@ def _run(pid: int, identity: Identity, entries: Sequence[tuple[int, str, bool]])
             check=False,
         )
     if result.returncode != 0:
+        said = result.stderr.strip()
         raise BoxError(
-            f"zones could not be mounted: {result.stderr.strip() or result.returncode}",
+            f"zones could not be mounted: {said or result.returncode}",
             hint="keep zones on ext4, xfs, btrfs, or tmpfs (kernel 6.3 or newer)",
-        )
+        ) from _reason(said)
+
+
+def _reason(said: str) -> OSError | None:
+    """What the system told the program, by the name of the error that its words end in: whether
+    the machine ran out of something is asked of it, as where the harness meets that itself."""
+    number = getattr(errno, said.rpartition(": ")[2], None)
+    return OSError(number, os.strerror(number)) if isinstance(number, int) else None

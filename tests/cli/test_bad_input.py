@@ -165,7 +165,8 @@ def test_bad_options(cli: Cli, studio: Studio, words: list[str], says: str) -> N
 
 def test_a_team_that_is_not_there(cli: Cli, studio: Studio) -> None:
     one_message(cli("run", "no/team.yaml", "--tasks", studio.task()), 2, "no/team.yaml")
-    one_message(cli("run", studio.team(), "--tasks", studio.path), 2, "task.yaml")
+    (studio.path / "none").mkdir()
+    one_message(cli("run", studio.team(), "--tasks", studio.path / "none"), 2, "task.yaml")
     one_message(cli("run", studio.team(), "--tasks", "/nowhere"), 2, "/nowhere")
 
 
@@ -260,7 +261,7 @@ def test_a_directory_is_no_team_file(cli: Cli, studio: Studio) -> None:
         (["--trials", "2"], "with other trials; got '1'; expected 2"),
         (["--seed", "5"], "with other seed; got '0'; expected 5"),
         (["--condition", "prompt-only"], "with other conditions; got 'enforced'"),
-        (["--tasks", "second"], "with other tasks; got 'fewer'; expected second ("),
+        (["--tasks", "second"], "with other tasks; got 'none of these'; expected second ("),
     ],
 )
 def test_what_differs_from_the_run_that_is_there_is_named(

@@ -54,7 +54,7 @@ def test_roles_have_it_and_check_and_grade_boxes_do_not(
     tried = [a for a in lines if a["type"] == "attempt" and a["comm"] == "touch"]
     assert tried and {attempt["outcome"] for attempt in tried} == {"blocked"}
     again = cli(*command)
-    assert again.code == 2 and "other shown" in again.err
+    assert again.code == 2 and "other directories of --show" in again.err
     assert cli(*command, "--show", install).code == 0
 
 
