@@ -14,15 +14,15 @@ from aiohttp import web
 from rolewall.errors import BoxError, InfrastructureError, ModelUnavailable, StorageError
 from rolewall.roles.gateway.admission import Asked, Refused, admit
 from rolewall.roles.gateway.counting import AGENT_LEFT, Counting
-from rolewall.roles.gateway.exchange import SHOWN_REFUSED, Exchange, ExchangeLog
+from rolewall.roles.gateway.exchange import NO_ROOM, SHOWN_REFUSED, Exchange, ExchangeLog
 from rolewall.roles.gateway.keys import Scrubber
 from rolewall.roles.gateway.passing import Passing
-from rolewall.roles.gateway.purse import BYTES_OF_A_TOKEN, Purse, Reserved
+from rolewall.roles.gateway.purse import Purse, Reserved, charge, guess_tokens
 from rolewall.roles.gateway.reading import listed, read_body, shape_of, target_of
 from rolewall.roles.gateway.reply import NOT_THERE, NoAnswer, Reply
 from rolewall.roles.gateway.tape import Tape
 from rolewall.roles.gateway.upstream import Upstream
-from rolewall.roles.gateway.using import ModelUse, cost, total
+from rolewall.roles.gateway.using import ModelUse, cost
 from rolewall.roles.gateway.wires import Protocol, Target, error_body
 from rolewall.roles.models import ModelAccess
 from rolewall.roles.steps import TokenCounts
@@ -71,6 +71,7 @@ class Door:
         self._count = Counting(replayed=way.tape is not None)
         self._begun = 0
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._looking = asyncio.Lock()
         self._broken: InfrastructureError | None = None
         self._unanswered: ModelUnavailable | None = None
 
@@ -112,7 +113,7 @@ class Door:
             exchange = self._begin(target.protocol, target.path)
             try:
                 asked = await self._admit(request, target, exchange)
-                reserved = await self._enter(asked)
+                reserved = await self._enter(asked, exchange)
             except Refused as refused:
                 return self._refuse(exchange, refused)
             return await self._exchange(request, asked, exchange, reserved)
@@ -124,22 +125,32 @@ class Door:
     async def _admit(self, request: web.BaseRequest, target: Target, exchange: Exchange) -> Asked:
         data = await read_body(request)
         try:
-            asked = admit(target, data, self._way.access.endpoint.allow)
+            # In a thread, one at a time: other phases go on meanwhile.
+            async with self._looking:
+                asked = await asyncio.to_thread(
+                    admit, target, data, self._way.access.endpoint.allow
+                )
         except Refused:
             if len(data) <= SHOWN_REFUSED:  # as text: what it says is not to be trusted
                 exchange.payload = json.dumps(data.decode("utf-8", "replace")).encode()
             raise
         exchange.model, exchange.stream = asked.model, asked.stream
         exchange.payload = asked.payload
-        if not self._log.has_room(len(asked.payload)):
-            raise Refused("record", "there is no room left to record a further exchange")
         return asked
 
-    async def _enter(self, asked: Asked) -> Reserved:
-        guess = len(asked.payload) // BYTES_OF_A_TOKEN
-        price = self._way.access.endpoint.prices.get(asked.model)
+    async def _enter(self, asked: Asked, exchange: Exchange) -> Reserved:
+        if not self._log.reserve(exchange):
+            raise Refused("record", "there is no room left to record a further exchange")
+        try:
+            return await self._pay(asked)
+        except BaseException:  # the agent may be gone
+            self._log.release(exchange)
+            raise
+
+    async def _pay(self, asked: Asked) -> Reserved:
+        size, price = len(asked.payload), self._way.access.endpoint.prices.get(asked.model)
         entered = await self._purse.enter(
-            guess, asked.answer_tokens, price, counts=asked.target.counts
+            guess_tokens(size), asked.answer_tokens, price, counts=asked.target.counts
         )
         if isinstance(entered, str):
             raise Refused("budget", f"this role's budget is spent: {entered}")
@@ -150,19 +161,20 @@ class Door:
     ) -> web.StreamResponse:
         passing = Passing(request, asked, exchange, self._way.scrubber)
         seconds: float | None = None
+        paid = False
         exchange.replayed = self._way.tape is not None
         try:
             async with self._way.ask(asked, request) as reply:
                 seconds = reply.seconds
                 await passing.take(reply)
         except NoAnswer as error:
-            exchange.failed = error.why
+            exchange.failed, paid = error.why, error.paid
             passing.broke(error)
         except (OSError, asyncio.CancelledError):
-            exchange.failed = AGENT_LEFT
+            exchange.failed, paid = AGENT_LEFT, True
             raise
         finally:
-            self._finish(asked, exchange, reserved, passing.size, seconds)
+            self._finish(asked, exchange, reserved, passing, seconds, paid=paid)
         return await passing.end()
 
     def _finish(
@@ -170,28 +182,33 @@ class Door:
         asked: Asked,
         exchange: Exchange,
         reserved: Reserved,
-        size: int,
+        passing: Passing,
         seconds: float | None,
+        *,
+        paid: bool,
     ) -> None:
-        """Write down what came of it, and count it."""
+        """Write down what came of it, and count it. ``paid``: it broke off, and a model may
+        have been at work."""
         exchange.ended = exchange.started + seconds if seconds is not None else time.time()
         price = self._way.access.endpoint.prices.get(asked.model)
         exchange.usd = cost(exchange.usage, price)
         left = exchange.failed == AGENT_LEFT
-        answered = left or (exchange.status is not None and exchange.status < 300)
-        tokens, usd = total(exchange.usage) or 0, exchange.usd or 0.0
-        if answered and total(exchange.usage) is None:
-            guess = TokenCounts(len(asked.payload) // BYTES_OF_A_TOKEN, size // BYTES_OF_A_TOKEN)
-            tokens, usd = total(guess) or 0, cost(guess, price) or 0.0
+        answered = paid or (exchange.status is not None and exchange.status < 300)
         counts = asked.target.counts
-        self._purse.leave(reserved, tokens if counts else 0, usd if counts else 0.0, seconds)
-        self._write(exchange)
+        tokens, usd = 0, 0.0
+        if answered and counts:
+            broken = reserved if exchange.failed else None
+            guess = TokenCounts(guess_tokens(len(asked.payload)), guess_tokens(passing.size))
+            tokens, usd = charge(exchange.usage, guess, price, broken)
+        self._purse.leave(reserved, tokens, usd, seconds)
+        if not self._write(exchange):
+            passing.broke(NoAnswer(NO_ROOM))
         if not counts:
             return
         self._count.add(exchange, answered=answered)
         if not left:
-            blamed = exchange.failed and not self._way.asked_amiss(exchange)
-            self._unanswered = _unavailable(exchange, self._way) if blamed else None
+            own = exchange.failed in ("", NO_ROOM) or self._way.asked_amiss(exchange)
+            self._unanswered = None if own else _unavailable(exchange, self._way)
 
     def _refuse(self, exchange: Exchange, refused: Refused) -> web.Response:
         exchange.ended, exchange.refused = time.time(), refused.word
@@ -199,12 +216,13 @@ class Door:
         self._count.refuse(exchange)
         return _refusal(exchange.protocol, refused)
 
-    def _write(self, exchange: Exchange) -> None:
+    def _write(self, exchange: Exchange) -> bool:
         exchange.failed = self._way.scrubber.clean_text(exchange.failed)
         try:
-            self._log.write(exchange)
+            return self._log.write(exchange)
         except StorageError as error:
             self._broken = self._broken or error
+            return True
 
 
 def _unavailable(exchange: Exchange, way: Way) -> ModelUnavailable:

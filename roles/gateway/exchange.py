@@ -12,9 +12,12 @@ from rolewall.errors import StorageError
 from rolewall.roles.gateway.wires import Protocol
 from rolewall.roles.steps import TokenCounts
 
-__all__ = ["MAX_FILE", "MAX_REFUSALS", "SHOWN_REFUSED", "Exchange", "ExchangeLog"]
+__all__ = ["MAX_FILE", "MAX_LINE", "MAX_REFUSALS", "SHOWN_REFUSED", "Exchange", "ExchangeLog"]
 
-MAX_FILE = 256 << 20
+MAX_FILE = 256 << 20  # beyond it nothing is begun; what was begun ends below twice of it
+MAX_LINE = 128 << 20
+SPARE = 32 << 20  # for what is written without what it said
+NO_ROOM = "there is no room left to record the answer"
 MAX_REFUSALS = 1000  # lines of what was refused; more are counted only
 SHOWN_REFUSED = 64 << 10
 
@@ -90,24 +93,50 @@ class ExchangeLog:
         self._path = path
         self._size = 0
         self._refusals = 0
+        self._held: dict[int, int] = {}
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(path, flags, 0o644)
         except OSError as error:
             raise self._failed(error) from error
 
-    def has_room(self, request: int) -> bool:
-        """Whether a request of so many bytes, and an answer to it, can still be kept."""
-        return self._size + request < MAX_FILE
+    def reserve(self, exchange: Exchange) -> bool:
+        """Keep room for what it asks, until it is written or ``release``d; False: there is
+        none."""
+        if self._kept() + len(exchange.payload) >= MAX_FILE:
+            return False
+        self._held[exchange.n] = len(exchange.payload)
+        return True
 
-    def write(self, exchange: Exchange) -> None:
+    def release(self, exchange: Exchange) -> None:
+        self._held.pop(exchange.n, None)
+
+    def write(self, exchange: Exchange) -> bool:
+        """Whether there was room for its answer; else the line says that there was none, and
+        so does ``exchange``."""
+        self.release(exchange)
         if exchange.refused:
             self._refusals += 1
-            if self._refusals > MAX_REFUSALS:
-                return
-            if len(exchange.payload) > SHOWN_REFUSED:
-                exchange.payload = b""
+            if self._refusals <= MAX_REFUSALS:
+                large = len(exchange.payload) > SHOWN_REFUSED
+                if large or self._kept() + len(exchange.payload) > MAX_FILE:
+                    exchange.payload = b""
+                self._append(exchange.line())
+            return True
         data = exchange.line()
+        room = min(MAX_LINE, 2 * MAX_FILE - SPARE - self._kept())
+        if fits := len(data) <= room:
+            self._append(data)
+        else:
+            exchange.status, exchange.response, exchange.events = None, b"", None
+            exchange.failed = exchange.failed or NO_ROOM
+            self._append(exchange.line())
+        return fits
+
+    def _kept(self) -> int:
+        return self._size + sum(self._held.values())
+
+    def _append(self, data: bytes) -> None:
         try:
             append_whole(self._fd, data, self._size)
         except OSError as error:

@@ -6,23 +6,48 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from rolewall.roles.gateway.using import cost
+from rolewall.roles.gateway.using import cost, total
 from rolewall.roles.models import Budget, Price
 from rolewall.roles.steps import TokenCounts
 
-__all__ = ["BYTES_OF_A_TOKEN", "Purse", "Reserved"]
+__all__ = ["UNBOUNDED_TOKENS", "Purse", "Reserved", "charge", "guess_tokens"]
 
+# Text of most kinds has more, so that a guess is rather too high.
 BYTES_OF_A_TOKEN = 3
-"""For what nobody counted. Text of most kinds has more, so that a guess is rather too high."""
+UNBOUNDED_TOKENS = 32_768
+"""What is taken for the answer to a request that sets it no limit and is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """What a call that is under way may come to."""
+    """What a call that is under way may come to; if not ``bounded``, to anything."""
 
     tokens: int
     usd: float
     counts: bool
+    bounded: bool
+
+
+def guess_tokens(size: int) -> int:
+    """Of so many bytes, for what nobody counted."""
+    return size // BYTES_OF_A_TOKEN
+
+
+def charge(
+    usage: TokenCounts | None, guess: TokenCounts, price: Price | None, broken: Reserved | None
+) -> tuple[int, float]:
+    """Tokens and dollars to take for an answer.
+
+    Args:
+        guess: by its size, for one whose tokens nobody told.
+        broken: what was held for one that nobody has to its end. A model may have gone on
+            after that, or never said what it thought: leaving early would be cheap.
+    """
+    tokens = total(usage)
+    if tokens is not None:
+        return tokens, cost(usage, price) or 0.0
+    tokens, usd = total(guess) or 0, cost(guess, price) or 0.0
+    return (max(tokens, broken.tokens), max(usd, broken.usd)) if broken else (tokens, usd)
 
 
 class Purse:
@@ -30,7 +55,8 @@ class Purse:
 
     A call begins while something is left, and is let finish. Calls at the same time hold
     what they may come to, so that many begun at once cannot each find the budget untouched:
-    those that would go beyond it wait until it is known what the others took.
+    those that would go beyond it wait until it is known what the others took. Where tokens
+    or money are limited, one that may come to anything is under way alone.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -49,20 +75,22 @@ class Purse:
         return self._seconds + (time.monotonic() - self._since if self._held else 0.0)
 
     async def enter(
-        self, taken: int, given: int, price: Price | None, *, counts: bool
+        self, taken: int, given: int | None, price: Price | None, *, counts: bool
     ) -> Reserved | str:
         """Begin an exchange that may come to so many tokens in and out; or what of the
-        budget is spent."""
-        usd = cost(TokenCounts(taken, given), price) or 0.0
+        budget is spent. ``given`` is None where the request does not say."""
+        most = UNBOUNDED_TOKENS if given is None else given
+        usd = cost(TokenCounts(taken, most), price) or 0.0
+        bounded = given is not None or not counts
+        reserved = Reserved(taken + most, usd, counts, bounded)
         while True:
             if spent := self._spent(counts):
                 return spent
-            if not counts or self._fits():
+            if not counts or self._fits(reserved):
                 break
             waiting = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
             await waiting
-        reserved = Reserved(taken + given, usd, counts)
         if not self._held:
             self._since = time.monotonic()
         self._held.append(reserved)
@@ -95,10 +123,13 @@ class Purse:
             return f"{budget.seconds:g} seconds"
         return ""
 
-    def _fits(self) -> bool:
+    def _fits(self, further: Reserved) -> bool:
         held = [one for one in self._held if one.counts]
         if not held:
             return True
+        limited = self._budget.tokens is not None or self._budget.usd is not None
+        if limited and not all(one.bounded for one in (*held, further)):
+            return False
         tokens = self._tokens + sum(one.tokens for one in held)
         usd = self._usd + sum(one.usd for one in held)
         budget = self._budget

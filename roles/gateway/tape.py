@@ -13,12 +13,11 @@ from typing import Any
 from rolewall._files import load_json, open_regular
 from rolewall.errors import RecordError
 from rolewall.roles.gateway.admission import Asked
-from rolewall.roles.gateway.exchange import MAX_FILE
+from rolewall.roles.gateway.exchange import MAX_FILE, MAX_LINE
 from rolewall.roles.gateway.reply import NoAnswer, Reply
 
 __all__ = ["Tape", "read_tape"]
 
-MAX_LINE = 128 << 20
 MAX_DEPTH = 220
 _OF_A_SESSION = frozenset({"metadata", "client_metadata", "prompt_cache_key", "user",
                            "safety_identifier"})  # fmt: skip

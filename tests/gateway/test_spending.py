@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -157,3 +159,90 @@ def test_a_model_without_a_price_has_no_known_cost(opened: Open, model: Model) -
     assert client.ask().status == 200
     use = client.end()
     assert (use.models, use.usd, use.input) == (("small", "big"), None, 200)
+
+
+# What is asked for, and how many calls of 10,100 tokens a budget of 1,000 is for.
+UNBOUNDED: dict[str, dict[str, object]] = {
+    "no limit": {},
+    "no limit, many answers": {"n": 128},
+    "a limit of all": {"max_tokens": -1},
+    "the smaller of two": {"max_completion_tokens": 1, "max_tokens": 10_000},
+    "many answers": {"max_tokens": 100, "n": 128},
+    "a limit": {"max_tokens": 10_000},
+}
+
+
+@pytest.mark.parametrize("limit", UNBOUNDED.values(), ids=UNBOUNDED)
+@pytest.mark.parametrize("budget", [Budget(tokens=1000), Budget(usd=0.01)], ids=["tokens", "usd"])
+def test_calls_that_may_come_to_anything_are_under_way_alone(
+    budget: Budget, limit: dict[str, object], opened: Open, model: Model
+) -> None:
+    endpoint = model(lambda heard: Say("ok", tokens=(100, 0, 10_000), pause=0.05))
+    client = opened(endpoint.url, budget=budget)
+    assert at_once(client, 8, **limit) == Counter({200: 1, 403: 7})
+    assert len(endpoint.heard) == 1
+
+
+def test_who_has_money_left_waits_and_is_not_refused(opened: Open, model: Model) -> None:
+    """The twin: one after the other without a limit, side by side with one."""
+    at = Counter[str]()
+
+    def say(heard: Heard) -> Say:
+        return Say("ok", tokens=(100, 0, 20), pause=0.02)
+
+    client = opened(model(say).url, budget=Budget(tokens=10**6))
+    at.update({"without": at_once(client, 6)[200], "with": at_once(client, 6, max_tokens=9)[200]})
+    assert at == {"without": 6, "with": 6}
+
+
+def leave(client: Client, endpoint: ScriptedModel, body: dict[str, object]) -> None:
+    """Ask, and go as soon as the endpoint has heard it."""
+    data = json.dumps({**ASKED[PATHS[0]], **body}).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+    heard, done = len(endpoint.heard), len(client.exchanges)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(client.door.socket))
+        connection.sendall(head % len(data) + data)
+        wait_for(lambda: len(endpoint.heard) > heard)
+    wait_for(lambda: len(client.exchanges) > done)
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not there():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("limit", [{"max_tokens": 100_000}, {}], ids=["limit", "no limit"])
+def test_leaving_before_an_unstreamed_answer_is_not_cheap(
+    limit: dict[str, object], opened: Open, model: Model
+) -> None:
+    endpoint = model(lambda heard: Say("ok", tokens=(100, 0, 100_000), pause=5))
+    client = opened(endpoint.url, budget=Budget(tokens=1000))
+    leave(client, endpoint, limit)
+    got = client.ask(**limit)
+    assert got.status == 403 and "1000 tokens" in got.json["error"]["message"]
+    use = client.end()
+    assert (use.calls, use.refused, use.over_budget, use.uncounted) == (1, 1, True, 1)
+
+
+def test_an_answer_that_breaks_off_is_not_free(
+    opened: Open, plain_server: Callable[[bytes], str]
+) -> None:
+    """The twin broke before anything was asked of it."""
+    cut = b'HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{"choices": ['
+    client = opened(plain_server(cut), budget=Budget(tokens=1000))
+    assert [client.ask(max_tokens=2000).status for _ in range(2)] == [502, 403]
+    nowhere = opened("http://127.0.0.1:1/v1", budget=Budget(tokens=1000), role="verifier")
+    assert [nowhere.ask(max_tokens=2000).status for _ in range(2)] == [502, 502]
+
+
+def test_an_answer_that_is_too_large_is_not_free(
+    opened: Open, plain_server: Callable[[bytes], str]
+) -> None:
+    size = (32 << 20) + 1
+    said = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b" " * size
+    client = opened(plain_server(said), budget=Budget(tokens=1000))
+    assert [client.ask(max_tokens=2000).status for _ in range(2)] == [502, 403]
+    assert "larger than 32 MiB" in client.exchanges[0]["failed"]

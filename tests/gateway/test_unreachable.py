@@ -212,10 +212,10 @@ REACHING: dict[str, tuple[str, tuple[str, dict[str, Any]], tuple[str, dict[str, 
             {"type": "tool_result", "content": [{"type": "text", "text": PAGE}]}))),
     "another model": ("model", chat(model="huge"), chat(model="small")),
     "a fallback": ("model", chat(models=["big", "huge"]), chat(models=["big", "small"])),
-    "a fallback, deep": ("model", chat(extra={"route": [{"fallbacks": ["huge"]}]}),
-                         chat(extra={"route": [{"fallbacks": ["small"]}]})),
-    "a fallback by name": ("model", chat(fallback_models=[{"id": "huge"}]),
-                           chat(fallback_models=[{"id": "small"}])),
+    "a fallback, deep": ("model", chat(reasoning={"by": [{"fallbacks": ["huge"]}]}),
+                         chat(reasoning={"by": [{"fallbacks": ["small"]}]})),
+    "a fallback by name": ("model", chat(models=[{"id": "huge"}]),
+                           chat(models=[{"id": "small"}])),
     "a model of a name alike": ("model", chat(model="BIG"), chat(model="big")),
     "a model that is none": ("body", chat(model=["big"]), chat()),
 }  # fmt: skip
@@ -333,3 +333,14 @@ def test_a_key_over_two_chunks_of_a_stream(
     client = opened(url)
     assert b"[key removed]" in client.ask(stream=True).body
     assert KEY not in client.record.read_text()
+
+
+def test_a_flood_of_values_is_refused_before_it_is_made(opened: Open, model: Model) -> None:
+    """The twin is as large, and one text."""
+    endpoint = model(lambda heard: Say("ok"))
+    client, other = opened(endpoint.url), opened(endpoint.url, role="verifier")
+    flood = b'{"model": "huge", "messages": [' + b"[]," * (5 << 20) + b"[]]}"
+    got = client.ask(CHAT, flood)
+    assert (got.status, got.word) == (413, "body") and not endpoint.heard
+    assert client.ask(CHAT, messages=[{"role": "user", "content": "[]," * (5 << 20)}]).status == 200
+    assert other.ask().status == 200
