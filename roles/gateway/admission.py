@@ -24,6 +24,7 @@ __all__ = ["MAX_REQUEST", "Asked", "Refused", "admit"]
 
 _SAID = ("messages", "input", "system", "prediction")
 _OFFERED = ("tools", "functions")
+_LABELS = ("metadata", "client_metadata")
 # Others are dearer than what the team file says of a model.
 _TIERS = (None, "auto", "default", "standard_only", "flex")
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -80,7 +81,7 @@ def _check_names(body: dict[str, Any], protocol: Protocol) -> None:
                 raise Refused("tool", f"{name} would have the endpoint reach or keep something")
         elif name not in KEYS[protocol]:
             raise Refused("body", f"{name!r:.100} is no name that is passed on", 400)
-        elif name not in (*_SAID, *_OFFERED, "metadata", "client_metadata"):
+        elif name not in (*_SAID, *_OFFERED, *_LABELS):
             check_settings(value, name)
 
 
@@ -89,7 +90,7 @@ def _further_models(body: dict[str, Any]) -> Iterator[str]:
     waiting: list[tuple[Any, bool]] = [
         (value, "model" in name)
         for name, value in body.items()
-        if name not in (*_SAID, *_OFFERED, "instructions", *_SCHEMAS)
+        if name not in (*_SAID, *_OFFERED, *_LABELS, "instructions")
     ]
     while waiting:
         value, named = waiting.pop()
@@ -102,12 +103,8 @@ def _further_models(body: dict[str, Any]) -> Iterator[str]:
             waiting += [
                 (item, "model" in name or "fallback" in name or (named and name in ("id", "name")))
                 for name, item in value.items()
+                if name != "schema"  # its names are the agent's own
             ]
-
-
-# What an answer is to look like has names of the agent's own, and labels are cut.
-_SCHEMAS = ("response_format", "text", "output_format", "output_config", "metadata",
-            "client_metadata")  # fmt: skip
 
 
 def _check_values(body: dict[str, Any]) -> None:

@@ -250,3 +250,10 @@ def test_a_flood_of_values_is_counted_and_not_made(one: bytes) -> None:
     assert (caught.value.word, caught.value.status) == ("body", 413)
     words = flood.decode().replace('"', "'")
     admitted(CHAT, messages=[{"role": "user", "content": words}])
+
+
+def test_models_are_looked_for_everywhere_but_in_an_agents_own_names() -> None:
+    schema = {"schema": {"properties": {"model": {"enum": ["huge"]}, "Model": {"type": "string"}}}}
+    for path, name in ((CHAT, "response_format"), (RESPONSES, "text"), (MESSAGES, "output_config")):
+        assert_twins(path, "model", "huge", {name: {"format": {"model": "huge"}}},
+                     {name: {"format": schema}})  # fmt: skip
