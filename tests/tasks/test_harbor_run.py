@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.docker
 
 DATA = Path(__file__).with_name("data")
 WORDS, FETCH = DATA / "harbor-words", DATA / "harbor-fetch"
-IMAGE = "rolewall-test-words"
+NAMED = "rolewall-test-words:1"  # in both tasks
+IMAGE = f"rolewall-test-words-{os.getpid()}"  # tests run side by side on one engine
 TEXT = "one wall for every role, and none of them paper\n"
 COUNT = "set -- $(cat /app/in/text.txt) && echo $# > count.txt"
 # What a role can leave that looks like a reward, wherever it can write at all.
@@ -62,12 +64,33 @@ def image(engine: Engine) -> Iterator[str]:
         "app/in/text.txt": TEXT,
         "app/bin/helper": "#!/bin/sh\necho helper\n",
         "opt/kept.txt": "not of the work\n",
+        "workspace/in/text.txt": TEXT,
     }
     archive = root_archive(files, links={"app/in/link.txt": "text.txt", "data": "app"})
     changes = ("WORKDIR /app", "ENV PATH=/app/bin:/usr/bin MARK=image HOME=/root")
     add_image(engine, f"{IMAGE}:1", archive, *changes)
     yield f"{IMAGE}:1"
     drop_image(engine, f"{IMAGE}:1")
+
+
+def lay(task: Path, where: Path, *, image: str = f"{IMAGE}:1", workdir: str = "") -> Path:
+    """A copy of a task that asks for this process's image, or for another."""
+    shutil.copytree(task, where)
+    text = (where / "task.toml").read_text().replace(NAMED, image)
+    if workdir:
+        text = text.replace("[environment]\n", f'[environment]\nworkdir = "{workdir}"\n')
+    (where / "task.toml").write_text(text)
+    return where
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory, image: str) -> Path:
+    return lay(WORDS, tmp_path_factory.mktemp("tasks") / WORDS.name)
+
+
+@pytest.fixture(scope="module")
+def fetch(tmp_path_factory: pytest.TempPathFactory, image: str) -> Path:
+    return lay(FETCH, tmp_path_factory.mktemp("tasks") / FETCH.name)
 
 
 def write_team(root: Path, *steps: str) -> Path:
@@ -92,7 +115,7 @@ def write_team(root: Path, *steps: str) -> Path:
 class Played:
     """A finished run of both tasks, or of those that are named."""
 
-    def __init__(self, root: Path, *steps: str, tasks: tuple[Path, ...] = (WORDS,)) -> None:
+    def __init__(self, root: Path, *steps: str, tasks: tuple[Path, ...]) -> None:
         self.out = root / "run"
         named = [word for task in tasks for word in ("--tasks", str(task))]
         argv = ["run", str(write_team(root / "team", *steps)), *named, "--backend", "docker",
@@ -123,13 +146,14 @@ class Played:
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory, image: str) -> Played:
-    return Played(tmp_path_factory.mktemp("solved"), COUNT, tasks=(WORDS, FETCH))
+def solved(tmp_path_factory: pytest.TempPathFactory, words: Path, fetch: Path) -> Played:
+    return Played(tmp_path_factory.mktemp("solved"), COUNT, tasks=(words, fetch))
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory, image: str) -> Played:
-    return Played(tmp_path_factory.mktemp("planted"), PLANT, "echo 12 > count.txt")
+def planted(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Played:
+    root = tmp_path_factory.mktemp("planted")
+    return Played(root, PLANT, "echo 12 > count.txt", tasks=(words,))
 
 
 def test_work_that_is_right_has_the_whole_reward(solved: Played) -> None:
@@ -196,7 +220,7 @@ def test_nothing_of_the_look_into_the_image_is_left(solved: Played, engine: Engi
     assert [one for one in left if one["Image"].startswith(IMAGE)] == []
 
 
-def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, image: str) -> None:
+def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, words: Path) -> None:
     install = tmp_path / "install" / "bin" / "my-agent"
     install.parent.mkdir(parents=True)
     install.write_text(f"#!/bin/sh\necho $PATH\n{COUNT}\n")
@@ -206,7 +230,7 @@ def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, imag
     body["roles"]["executor"]["agent"] = {"command": ["my-agent"]}
     body["roles"]["verifier"]["agent"] = {"command": ["cat", "/workspace/count.txt"]}
     team.write_text(json.dumps(body))
-    argv = [sys.executable, "-m", "rolewall", "run", str(team), "--tasks", str(WORDS),
+    argv = [sys.executable, "-m", "rolewall", "run", str(team), "--tasks", str(words),
             "--backend", "docker", "--allow-task-image", "-o", str(tmp_path / "run")]  # fmt: skip
     lacking = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert lacking.returncode == 2 and "roles.executor.agent.command" in lacking.stderr
@@ -219,13 +243,13 @@ def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, imag
 
 
 @pytest.mark.root
-def test_a_user_who_is_not_root_has_the_same_places(ordinary: User, image: str) -> None:
+def test_a_user_who_is_not_root_has_the_same_places(ordinary: User) -> None:
     team = write_team(ordinary.home / "team", COUNT)
-    shutil.copytree(WORDS, ordinary.home / "harbor-words")
+    task = lay(WORDS, ordinary.home / "harbor-words")
     ordinary.give(ordinary.home)
     run = ordinary.home / "run"
-    done = ordinary.cli("run", team, "--tasks", ordinary.home / "harbor-words", "--backend",
-                        "docker", "--allow-task-image", "-o", run)  # fmt: skip
+    done = ordinary.cli("run", team, "--tasks", task, "--backend", "docker",
+                        "--allow-task-image", "-o", run)  # fmt: skip
     assert done.code == 0, done.err
     (path,) = run.glob("episodes/*/episode.json")
     record = json.loads(path.read_text())
@@ -247,10 +271,8 @@ def test_an_image_is_granted_or_nothing_starts(studio: Studio, cli: Cli) -> None
 def test_an_image_that_is_not_there_is_named_with_the_way_to_it(
     studio: Studio, cli: Cli, tmp_path: Path
 ) -> None:
-    other = tmp_path / "Harbor-Absent"
-    shutil.copytree(WORDS, other)
-    text = (other / "task.toml").read_text().replace("rolewall-test-words:1", "no.such/image:1")
-    (other / "task.toml").write_text(text)
+    other = lay(WORDS, tmp_path / "Harbor-Absent", image="no.such/image:1")
+    text = (other / "task.toml").read_text()
     asked = ("run", studio.team(), "--backend", "docker", "--allow-task-image", "--tasks", other)
     done = cli(*asked)
     assert done.code == 2 and "got 'no.such/image:1'" in done.err
@@ -276,7 +298,7 @@ def test_without_images_there_is_no_harbor(studio: Studio, cli: Cli) -> None:
         ("/", "not a directory that work can be in"),
         ("/home/agent", "/home is the box's own"),
         ("/usr", "a part of the system"),
-        ("/workspace", "/workspace is every role's"),
+        ("/workspace/in", "below /workspace, where roles write"),
         ("/data/in", "not a directory of the image"),
         ("/app/in/text.txt", "not a directory of the image"),
         ("/nowhere", "the image has no such directory"),
@@ -285,11 +307,28 @@ def test_without_images_there_is_no_harbor(studio: Studio, cli: Cli) -> None:
 def test_work_where_none_can_be_is_refused(
     studio: Studio, cli: Cli, tmp_path: Path, workdir: str, said: str
 ) -> None:
-    other = tmp_path / "harbor-elsewhere"
-    shutil.copytree(WORDS, other)
-    text = (other / "task.toml").read_text()
-    text = text.replace("[environment]\n", f'[environment]\nworkdir = "{workdir}"\n')
-    (other / "task.toml").write_text(text)
+    other = lay(WORDS, tmp_path / "harbor-elsewhere", workdir=workdir)
     team = studio.team()
     done = cli("run", team, "--tasks", other, "--allow-task-image", "--backend", "docker")
     assert done.code == 2 and said in done.err, done.err
+
+
+def test_an_image_that_works_in_the_zone_itself_has_no_isolated_verdict(
+    studio: Studio, cli: Cli, tmp_path: Path
+) -> None:
+    """It may load code from there, beside the verdict too. Its work is done as any other's."""
+    for workdir, isolated in (("/workspace", False), ("/app", True)):
+        task = lay(WORDS, tmp_path / f"words-{isolated}", workdir=workdir)
+        team = studio.team(
+            executor={"steps": [{"run": "set -- $(cat in/text.txt) && echo $# > count.txt"}]},
+            verifier={"verdict": "approve"},
+        )
+        run = tmp_path / f"run-{isolated}"
+        done = cli("run", team, "--tasks", task, "--allow-task-image", "--backend", "docker",
+                   "-o", run)  # fmt: skip
+        assert done.code == 0, done.err
+        (path,) = run.glob("episodes/*/episode.json")
+        record = json.loads(path.read_text())
+        assert (record["verdict"], record["isolated"]) == ("approve", isolated)
+        (verdict,) = record["verdicts"]
+        assert ("works in /workspace" in verdict["beside"]) is not isolated

@@ -30,11 +30,15 @@ from rolewall.roles import (
     sealed_bytes,
 )
 from rolewall.rundir import write_atomic
+from rolewall.sandbox import WORKSPACE
+from rolewall.tasks import Task
 
 __all__ = ["Handovers", "verdict_of"]
 
 PRIVATE = ("home", "tmp")
 SHOWN = 200  # characters of a command
+# An image can load code from where it expects its work, in any program that is started.
+LOADED = "the image works in /workspace, and may load the work into any program"
 UNSEEN = "more programs were started than were recorded"
 KEPT = "nothing new was handed over; this is the handoff of an earlier round"
 
@@ -93,11 +97,12 @@ def _digests(played: Played, collected: Collected) -> dict[tuple[str, str], str]
     }
 
 
-def verdict_of(played: Played, zones: Zones, agent: Agent, task: str) -> VerdictRecord:
+def verdict_of(played: Played, zones: Zones, agent: Agent, task: Task) -> VerdictRecord:
     """The verdict of a verifier's phase, with what its claims are worth."""
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
     parsed = verdict_in(data, played.nonce or "", played.acted.outcome)
-    beside = _beside(played, agent, task, {*zones.owners, *PRIVATE})
+    shared = LOADED if task.workdir == WORKSPACE else ""
+    beside = shared or _beside(played, agent, task.id, {*zones.owners, *PRIVATE})
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
         round=played.place.round,

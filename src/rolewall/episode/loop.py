@@ -141,7 +141,7 @@ class _Episode:
             self.zones.empty("feedback")
             played = self._play("verifier", round_)
             agent = self.setting.team.agents["verifier"]
-            verdict = verdict_of(played, self.zones, agent, self.setting.task.id)
+            verdict = verdict_of(played, self.zones, agent, self.setting.task)
             self.outcome.verdicts.append(verdict)
             work = [
                 shown.own(manifests["workspace"]) for manifests in (played.before, played.after)

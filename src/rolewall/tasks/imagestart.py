@@ -131,14 +131,14 @@ class _Starts:
 
 
 def _check_apart(cwd: str, place: str) -> None:
-    """The zone itself is in a verifier's box too: what the image loads from there unasked
-    would run the executor's code beside the verdict."""
-    if PurePosixPath(cwd).is_relative_to(WORKSPACE):
+    """The zone itself may be the image's place of work: its verdicts are then recorded as made
+    beside the work. Nothing can be mounted below it."""
+    if cwd != WORKSPACE and PurePosixPath(cwd).is_relative_to(WORKSPACE):
         raise InputError(
-            f"{WORKSPACE} is every role's, and the image may load code from it",
+            f"below {WORKSPACE}, where roles write",
             place=place,
             got=cwd,
-            expected="a directory of the image's own, such as /app",
+            expected=f"{WORKSPACE} itself, or a directory of the image's own, such as /app",
         )
 
 
