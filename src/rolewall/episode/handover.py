@@ -38,7 +38,7 @@ __all__ = ["Handovers", "verdict_of"]
 PRIVATE = ("home", "tmp")
 SHOWN = 200  # characters of a command
 # An image can load code from where it expects its work, in any program that is started.
-LOADED = "the image works in /workspace, and may load the work into any program"
+LOADED = "an image that works in /workspace, and may load the work into any program"
 UNSEEN = "more programs were started than were recorded"
 KEPT = "nothing new was handed over; this is the handoff of an earlier round"
 
