@@ -26,6 +26,8 @@ VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 SHOWN = 30_000  # characters of a stream
 PIECE = 65_536  # bytes that are read at once
 NAMED = 20  # blocked attempts that are told
+# Linux takes no longer argument: 32 pages of 4 KiB, and the zero byte that ends it.
+LONGEST = 128 * 1024 - 1
 COMMAND = {"type": "string", "description": "A line for sh, started in the work."}
 TOOL = {
     "name": "run",
@@ -51,18 +53,33 @@ class Refused(Exception):
         self.code = code
 
 
-def serve(directory: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+def serve(directory: str, lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """The answers to a client's messages; a notification has none."""
     for line in lines:
         try:
-            message = json.loads(line)
+            message = json.loads(line.decode("utf-8"), parse_constant=_no_number)
+        except RecursionError:
+            yield _error(None, -32700, "nested too deeply to be read")
         except ValueError:
-            yield _error(None, -32700, "not JSON")
-            continue
-        if not isinstance(message, dict) or "method" not in message:
-            yield _error(None, -32600, "not a request")
-        elif "id" in message:
-            yield _answer(directory, message)
+            yield _error(None, -32700, "not JSON in UTF-8")
+        else:
+            if not _is_message(message):
+                yield _error(None, -32600, "not a request")
+            elif "id" in message:
+                yield _answer(directory, message)
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _is_message(message: object) -> bool:
+    """With an id, if any, that can be given back as it came: a text or a whole number."""
+    return (
+        isinstance(message, dict)
+        and isinstance(message.get("method"), str)
+        and type(message.get("id", 0)) in (int, str)
+    )
 
 
 def _answer(directory: str, message: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +88,8 @@ def _answer(directory: str, message: dict[str, Any]) -> dict[str, Any]:
         result = _result(directory, message["method"], given if isinstance(given, dict) else {})
     except Refused as error:
         return _error(message["id"], error.code, str(error))
+    except (OSError, ValueError) as error:  # no room for a ledger, no wrapper
+        return _error(message["id"], -32603, f"the command was not run, or not followed: {error}")
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
@@ -93,10 +112,27 @@ def _result(directory: str, method: str, given: dict[str, Any]) -> dict[str, Any
         raise Refused(-32602, "the one tool is run, and takes a command")
     if set(arguments) != {"command"} or not isinstance(arguments["command"], str):
         raise Refused(-32602, "run takes a command, which is a text, and nothing else")
-    return run(directory, arguments["command"])
+    return run(directory, _argument(arguments["command"]))
 
 
-def run(directory: str, command: str) -> dict[str, Any]:
+def _argument(command: str) -> bytes:
+    """The command as the kernel can be given it."""
+    try:
+        found = command.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(-32602, "the command holds half a character (a lone surrogate)") from None
+    if b"\0" in found:
+        raise Refused(-32602, "the command holds a zero byte (NUL)")
+    if len(found) > LONGEST:
+        raise Refused(
+            -32602,
+            f"the command has {len(found)} bytes; at most {LONGEST} (128 KiB) can be given:"
+            " make several calls of it",
+        )
+    return found
+
+
+def run(directory: str, command: bytes) -> dict[str, Any]:
     """What a command wrote, its exit code, and which of its writes were blocked."""
     ledger = _new_ledger()
     words = [str(WRAPPER), "-C", directory, "-l", str(ledger), "--", "sh", "-c", command]
@@ -168,7 +204,7 @@ def _error(id_: object, code: int, why: str) -> dict[str, Any]:
 
 def main() -> None:
     directory = sys.argv[1] if len(sys.argv) > 1 else "."
-    for answer in serve(directory, sys.stdin):
+    for answer in serve(directory, sys.stdin.buffer):
         print(json.dumps(answer), flush=True)
 
 

@@ -74,13 +74,12 @@ def test_without_rolewall_nothing_runs(read_only: Run, env: dict[str, str]) -> N
 
 
 def ask(work: Path, env: dict[str, str], *messages: object) -> list[dict[str, Any]]:
-    lines = "".join(m if isinstance(m, str) else json.dumps(m) + "\n" for m in messages)
+    lines = [m if isinstance(m, bytes) else f"{json.dumps(m)}\n".encode() for m in messages]
     done = subprocess.run(
         [sys.executable, RECIPE / "read_only_server.py"],
-        input=lines,
+        input=b"".join(lines),
         cwd=work,
         env=env,
-        text=True,
         capture_output=True,
         timeout=120,
         check=True,
@@ -117,11 +116,56 @@ def test_the_tool_tells_what_was_blocked(work: Path, env: dict[str, str], tmp_pa
 def test_junk_is_answered_and_ends_nothing(work: Path, env: dict[str, str]) -> None:
     more = call("true")
     more["params"]["arguments"]["cwd"] = "/"
-    answers = ask(work, env, "junk\n", "[]\n", "\n", {"id": 1, "method": "none"}, call(1),
+    answers = ask(work, env, b"junk\n", b"[]\n", b"\n", {"id": 1, "method": "none"}, call(1),
                   call("x", name="write"), more, {"id": 2, "method": "tools/call", "params": []},
                   {"id": 3, "method": "ping"})  # fmt: skip
     codes = [answer.get("error", {}).get("code") for answer in answers]
     assert codes == [-32700, -32600, -32700, -32601, -32602, -32602, -32602, -32602, None]
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+NO_COMMAND = {
+    "zero-byte": (call("echo a\0b"), -32602, "zero byte"),
+    "lone-surrogate": (call("echo \ud800"), -32602, "surrogate"),
+    "too-long": (call("#" * (128 * 1024)), -32602, "128 KiB"),
+    "too-long-in-bytes": (call("é" * (64 * 1024)), -32602, "128 KiB"),
+    "deep": (DEEP + b"\n", -32700, "nested"),
+    "deep-in-a-call": (b'{"id": 1, "method": "ping", "params": ' + DEEP + b"}\n", -32700, "nested"),
+    "not-utf-8": (b'{"id": 1, "method": "\xff"}\n', -32700, "UTF-8"),
+    "no-number": (b'{"id": NaN, "method": "ping"}\n', -32700, "JSON"),
+    "long-number": (b'{"id": ' + b"9" * 5000 + b', "method": "ping"}\n', -32700, "JSON"),
+    "id-of-any-kind": (b'{"id": ' + b"[" * 900 + b"]" * 900 + b', "method": "x"}\n', -32600, ""),
+    "method-of-any-kind": ({"id": 1, "method": ["ping"]}, -32600, "request"),
+}
+
+
+def test_what_no_command_can_be_is_answered_and_the_next_call_too(
+    work: Path, env: dict[str, str], tmp_path: Path
+) -> None:
+    messages = [
+        one
+        for number, (message, *_) in enumerate(NO_COMMAND.values())
+        for one in (message, {"id": f"after {number}", "method": "ping"})
+    ]
+    answers = ask(work, env, *messages)
+    for name, refused, after in zip(NO_COMMAND, answers[::2], answers[1::2], strict=True):
+        _, code, why = NO_COMMAND[name]
+        assert refused["error"]["code"] == code and why in refused["error"]["message"], name
+        assert after["result"] == {}, name
+    assert not (tmp_path / ".local").exists(), "something has run"
+
+
+def test_the_longest_command_runs(work: Path, env: dict[str, str]) -> None:
+    command = "echo é; #".encode().ljust(128 * 1024 - 1, b"#").decode()
+    (told,) = ask(work, env, call(command))
+    assert told["result"]["structuredContent"]["stdout"] == "é\n"
+
+
+def test_without_a_place_for_ledgers_the_server_goes_on(work: Path, env: dict[str, str]) -> None:
+    env["XDG_STATE_HOME"] = str(work / "app.py")
+    refused, after = ask(work, env, call("true"), {"id": 2, "method": "ping"})
+    assert refused["error"]["code"] == -32603 and "Not a directory" in refused["error"]["message"]
+    assert after["result"] == {}
 
 
 def test_what_is_cut_is_marked(work: Path, env: dict[str, str]) -> None:
