@@ -98,14 +98,18 @@ SPEND = """
 import os
 for n in range(19_950):
     os.utime("/workspace/app.py", (n, n))
-for n in range(100):
-    os.mkdir(f"/workspace/new-{n}")
+try:
+    for n in range(100):
+        os.mkdir(f"/workspace/new-{n}")
+except PermissionError:
+    os._exit(0)
 """
 
 
 @pytest.mark.parametrize("backend", BUBBLEWRAP, indirect=True)
 def test_what_the_ledger_has_no_line_for_does_not_land(play: Play, studio: Studio) -> None:
-    """Edits that spend their own budget: the first one without a line is refused."""
+    """Edits that spend their own budget: the first one without a line is refused, and who ends
+    at once after that has not ended well either."""
     steps = [{"run": f"exec python3 -c '{SPEND}'"}]
     team = studio.team(verifier={"steps": steps, "verdict": "approve"})
     episode = play(*patient(team, studio.task()), "prompt-only")
@@ -117,3 +121,26 @@ def test_what_the_ledger_has_no_line_for_does_not_land(play: Play, studio: Studi
     counts = phase["attempts"]
     assert len(episode.attempts(kind="edit")) == 20_000 < counts["edit_attempted"]
     assert counts["edit_allowed"] == 20_000 and counts["unattributed"] == 0
+
+
+@pytest.mark.parametrize("backend", BUBBLEWRAP, indirect=True)
+@pytest.mark.parametrize(("number", "code"), [(19_999, 0), (20_050, 124)])
+def test_a_command_that_ends_when_its_budget_is_spent_was_ended(
+    cli: Cli, tmp_path: Path, backend: Backend, number: int, code: int
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "app.py").write_text("x\n")
+    program = f"""
+import errno, os
+for n in range({number}):
+    try:
+        os.utime("/work/app.py", (n, n))
+    except OSError as problem:
+        if problem.errno != errno.EROFS:
+            os._exit(0)
+"""
+    done = cli("exec", "--role", "verifier", "--backend", backend.name, "--zone",
+               f"work={work}:read", "--", "python3", "-c", program)  # fmt: skip
+    assert done.code == code, done.err
+    assert ("more often than is recorded" in done.err) == (code == 124)

@@ -172,6 +172,14 @@ class Death:
         return {kind: things for kind, things in found.items() if things}
 
 
+@pytest.fixture(autouse=True)
+def a_terminal() -> Iterator[None]:
+    """As from a shell: what ``nohup`` told the tests to ignore is not what is tested."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def death(tmp_path: Path, backend: Backend) -> Iterator[Death]:
     """On each backend in turn."""

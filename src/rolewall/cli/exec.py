@@ -6,6 +6,7 @@ import math
 import os
 import stat
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,8 @@ def command(
             stderr=Passage(2, "standard error"),
         )
         seen = sandbox.finish()
+    # The command may have ended before the news of it came.
+    done = replace(done, violation=done.violation or seen.violated)
     if observe == "reads":
         _say(_reads(seen))
     if why := _ended(done, timeout, limits):
