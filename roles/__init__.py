@@ -5,6 +5,7 @@ from __future__ import annotations
 if __name__ != "rolewall.roles":
     raise ImportError(f"import this as rolewall.roles, not as {__name__}")
 
+from rolewall.roles.absent import program_absent
 from rolewall.roles.acting import act
 from rolewall.roles.agents import (
     AGENTS_PATH,
@@ -37,6 +38,7 @@ from rolewall.roles.gateway import (
 from rolewall.roles.handoff import (
     HANDOFF_ZONES,
     MAX_HANDOFF,
+    NOT_WRITTEN,
     Artifact,
     Collected,
     Condition,
@@ -81,6 +83,7 @@ __all__ = [
     "MAX_HANDOFF",
     "MAX_SEALED",
     "MAX_VERDICT",
+    "NOT_WRITTEN",
     "PRESETS",
     "THEN",
     "Acted",
@@ -144,6 +147,7 @@ __all__ = [
     "parse_handoff",
     "parse_script",
     "parse_sealed",
+    "program_absent",
     "read_handoff",
     "read_tape",
     "read_turn",

@@ -22,6 +22,7 @@ from rolewall.errors import InputError
 __all__ = [
     "HANDOFF_ZONES",
     "MAX_HANDOFF",
+    "NOT_WRITTEN",
     "Artifact",
     "Collected",
     "Condition",
@@ -38,6 +39,9 @@ MAX_HANDOFF = 256 * 1024
 
 HANDOFF_ZONES = {"planner": "plan", "executor": "report", "verifier": "feedback"}
 """Where each role's handoff lies, as ``/ZONE/handoff.json``."""
+
+NOT_WRITTEN = "no handoff was written"
+"""What is noted, after the place, of a role that left none."""
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Text = Annotated[str, Field(max_length=200_000)]
@@ -130,7 +134,7 @@ def parse_handoff(data: bytes, place: str) -> Handoff:
 def read_handoff(data: bytes | None, place: str) -> Collected:
     """What a role left; junk or nothing becomes an empty handoff with the problem noted."""
     if data is None:
-        return empty_handoff(f"{place}: no handoff was written")
+        return empty_handoff(f"{place}: {NOT_WRITTEN}")
     try:
         return Collected(parse_handoff(data, place))
     except InputError as problem:

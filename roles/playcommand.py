@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolewall.errors import TeamError
+from rolewall.roles.absent import program_absent
 from rolewall.roles.agents import CommandAgent
 from rolewall.roles.playing import Acted, Player, Turn, outcome_of
 from rolewall.roles.transcript import Transcript
@@ -38,13 +38,11 @@ def play_command(player: Player, argv: list[str], stdin: bytes, timeout: float) 
     player.called("command", {"argv": argv, "prompt": bool(stdin)}, timeout)
     done = player.play("command", argv, {"argv": argv}, timeout=timeout, stdin=stdin)
     if done.absent:
-        path = player.environment["PATH"].replace(":", ", ")
-        raise TeamError(
-            f"the agent's program cannot be started: {done.stderr.text().strip()}; looked in"
-            f" {path}",
-            place=f"roles.{player.turn.role}.agent.command",
-            got=argv[0],
-            expected="a program in the role's box",
-            hint="the team's own files are at {agents}; docs/write-a-team.md tells more",
+        raise program_absent(
+            player.turn.role,
+            "command",
+            argv[0],
+            f"the agent's program cannot be started: {done.stderr.text().strip()}",
+            where=player.environment["PATH"].replace(":", ", "),
         )
     return done

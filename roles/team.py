@@ -59,6 +59,14 @@ class Team:
         return {role: agent.network for role, agent in self.agents.items() if agent.network}
 
     @property
+    def file_digests(self) -> dict[str, str]:
+        """What the digest is over, by relative path: SHA-256, marked where it may be run."""
+        return {
+            path: hashlib.sha256(data).hexdigest() + (" x" if path in self.executables else "")
+            for path, data in sorted(self.contents.items())
+        }
+
+    @property
     def endpoints(self) -> dict[str, Endpoint]:
         """The model endpoints that any role may call, by name."""
         asked = (agent.access.endpoint for agent in self.agents.values() if agent.access)

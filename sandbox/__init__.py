@@ -22,6 +22,7 @@ from rolewall.sandbox.gitrepo import fresh_repo, restore_git, verifier_repo
 from rolewall.sandbox.gittree import LeftOut
 from rolewall.sandbox.guard import machine_refused, tree_changed
 from rolewall.sandbox.images import ImageFacts, Images, images_of
+from rolewall.sandbox.interpreter import Program
 from rolewall.sandbox.leftover import clean_leftovers, temporary_directory
 from rolewall.sandbox.manifest import Entry, Manifest
 from rolewall.sandbox.manifest_file import load as load_manifest
@@ -33,7 +34,7 @@ from rolewall.sandbox.nested import (
     with_nested,
 )
 from rolewall.sandbox.packs import may_be_pack
-from rolewall.sandbox.programs import looked_in, program_found
+from rolewall.sandbox.programs import looked_in, programs_found
 from rolewall.sandbox.protocol import (
     Backend,
     BoxSpec,
@@ -79,6 +80,7 @@ __all__ = [
     "ManifestLimits",
     "NestedAside",
     "Output",
+    "Program",
     "Streams",
     "Supervisor",
     "Watch",
@@ -115,7 +117,7 @@ __all__ = [
     "open_beneath",
     "open_box",
     "opened",
-    "program_found",
+    "programs_found",
     "remove_beneath",
     "remove_tree",
     "render_diff",

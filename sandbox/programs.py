@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from rolewall.sandbox.environment import box_environment
+from rolewall.sandbox.interpreter import HEAD, Program
 from rolewall.sandbox.protocol import BoxSpec
 from rolewall.sandbox.showing import LINKS, is_program, search_path, shown_links, shown_places
 
-__all__ = ["looked_in", "program_found"]
+__all__ = ["looked_in", "programs_found"]
 
 # As ``rolewall.sandbox.kit`` makes them.
 _OWN = "/rolewall/bin"
@@ -34,29 +35,56 @@ def looked_in(spec: BoxSpec) -> str:
     return ", ".join(places)
 
 
-def program_found(spec: BoxSpec, name: str) -> bool | None:
-    """Whether a box of ``spec`` has the program ``name``, a name to look for or a path; None
-    where only the box can tell."""
+def programs_found(spec: BoxSpec, name: str) -> tuple[Program, ...] | None:
+    """What a box of ``spec`` would run for ``name``, a name to look for or a path: the first,
+    and those that it would try after it. None where only the box can tell."""
     if "/" in name:
-        return _path_found(spec, name) if name.startswith("/") else None
+        return _at(spec, name) if name.startswith("/") else None
     host = spec.image == "host"
-    places = box_environment(spec, None)["PATH"].split(":") if host else search_path(spec)
     if name in _OWN_NAMES or (host and name in _OWN_HOST):
-        return True
-    found = [_path_found(spec, f"{place}/{name}") for place in places if place != _OWN]
-    if True in found:
-        return True
-    return None if not host or None in found else False
+        return (Program(f"{_OWN}/{name}"),)
+    places = box_environment(spec, None)["PATH"].split(":") if host else search_path(spec)
+    looked = [_at(spec, f"{place}/{name}") for place in places if place != _OWN]
+    found = tuple(program for one in looked for program in one or ())
+    return found if found or (host and None not in looked) else None
 
 
-def _path_found(spec: BoxSpec, path: str) -> bool | None:
+def _at(spec: BoxSpec, path: str) -> tuple[Program, ...] | None:
+    """What is at a path in the box; at most one."""
+    path = str(PurePosixPath(path))
     if path.startswith(f"{LINKS}/"):
-        return path.removeprefix(f"{LINKS}/") in shown_links(spec)
+        links = shown_links(spec)
+        name = path.removeprefix(f"{LINKS}/")
+        return _at(spec, links[name]) if name in links else ()
     for source, target in _on_this_machine(spec):
         if PurePosixPath(path).is_relative_to(target):
-            place = source / PurePosixPath(path).relative_to(target)
-            return is_program(place) and _stays(place, source, target)
-    return None
+            return _file(spec, path, source / PurePosixPath(path).relative_to(target), source)
+    parts = PurePosixPath(path).parts
+    # A private zone is empty when a program is to start.
+    return () if len(parts) > 1 and parts[1] in spec.private else None
+
+
+def _file(spec: BoxSpec, path: str, place: Path, source: Path) -> tuple[Program, ...] | None:
+    """The program at ``place`` of this machine, below ``source``, which the box has at
+    ``path``."""
+    if not is_program(place):
+        return ()
+    if path != str(place):
+        # What is shown elsewhere takes along no link that leads out of it.
+        return (Program(path, _head(place)),) if _stays(place, source) else ()
+    real = os.path.realpath(place)
+    if not Path(real).is_relative_to(os.path.realpath(source)):
+        found = _at(spec, real)
+        return found and (Program(path, found[0].head),)
+    return (Program(path, _head(place)),)
+
+
+def _head(place: Path) -> bytes:
+    try:
+        with place.open("rb") as file:
+            return file.read(HEAD)
+    except OSError:  # a program that may be run and not read is no script
+        return b""
 
 
 def _on_this_machine(spec: BoxSpec) -> Iterator[tuple[Path, str]]:
@@ -67,10 +95,10 @@ def _on_this_machine(spec: BoxSpec) -> Iterator[tuple[Path, str]]:
         yield Path(sys.base_prefix).resolve(), str(Path(sys.base_prefix).resolve())
 
 
-def _stays(place: Path, source: Path, target: str) -> bool:
+def _stays(place: Path, source: Path) -> bool:
     """Whether a program that is a link leads to the same place in the box, where what is
-    shown may be at another path than on the host."""
-    if target == str(source) or not place.is_symlink():
+    shown is at another path than on the host."""
+    if not place.is_symlink():
         return True
     whole = os.path.normpath(place.parent / os.readlink(place))
     return not os.path.isabs(os.readlink(place)) and Path(whole).is_relative_to(source)

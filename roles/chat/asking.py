@@ -9,6 +9,7 @@ from rolewall.errors import ModelUnavailable
 from rolewall.roles.chat.calls import Answer, read_answer
 from rolewall.roles.chat.conversation import Conversation
 from rolewall.roles.chat.endpoint import Endpoint, Refused
+from rolewall.roles.chat.wayout import no_completion
 from rolewall.roles.chatfile import ChatFile
 
 __all__ = ["Asking"]
@@ -54,7 +55,10 @@ class Asking:
                 continue
             answer = read_answer(body, number)
             if answer is None:
-                raise ModelUnavailable("the model's endpoint answers, but with no chat completion")
+                raise ModelUnavailable(
+                    "the model's endpoint answers, but with no chat completion",
+                    hint=no_completion(self._endpoint.served),
+                )
             talk.counted(size, answer.asked)
             return answer
 

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rolewall.errors import InputError, ModelUnavailable
 from rolewall.roles.chat.calls import clean
+from rolewall.roles.chat.wayout import AGAIN, NOT_OUT, way_out
 from rolewall.roles.door import GATEWAY_URL, PLACEHOLDER_KEY, ModelDoor
+from rolewall.roles.models import Endpoint as Served
 from rolewall.sandbox import check_stop
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ __all__ = ["Endpoint", "Refused", "require_llm"]
 RETRIES = 4
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 POLL_SECONDS = 0.2
-AGAIN = (408, 409, 425, 429)
+BUSY = (408, 409, 425, 429)
+OURS = ("path", "body", "model", "tool", "address", "record", "gateway")  # codes of the gateway's
 NO_TOOLS = re.compile(r"\b(tools?|tool[_ -]?(choice|calls?|use)|function[_ -]?call\w*)\b", re.I)
 TOO_LONG = re.compile(
     r"context[_ ](length|size|window)|maximum context|too (long|many tokens)|"
@@ -70,12 +73,14 @@ def require_llm(place: str) -> None:
 
 
 class Endpoint:
-    """One phase's model. ``left`` says how many seconds the phase has."""
+    """One phase's model. ``left`` says how many seconds the phase has; ``served`` is what the
+    team calls its endpoint, to be told of."""
 
-    def __init__(self, door: ModelDoor, left: Callable[[], float]) -> None:
+    def __init__(self, door: ModelDoor, left: Callable[[], float], served: Served) -> None:
         import httpx2
         import openai
 
+        self.served = served
         self._left = left
         transport = httpx2.HTTPTransport(uds=str(door.socket))
         self._client = openai.OpenAI(
@@ -108,12 +113,22 @@ class Endpoint:
             elif reply is not None:
                 words = _words(reply)
                 _act_on(reply, words)
+                if reply.status not in BUSY and reply.status < 500:
+                    raise self._unavailable("refuses the request", words, reply, body)
             else:
                 words = "the connection ended without an answer"
             if number < RETRIES:
                 self._sleep(max(pause, _asked_pause(reply)))
                 pause *= 2
-        raise ModelUnavailable("the model's endpoint does not answer", got=words)
+        raise self._unavailable("does not answer", words, reply, body)
+
+    def _unavailable(
+        self, what: str, words: str, reply: _Reply | None, body: Mapping[str, Any]
+    ) -> ModelUnavailable:
+        status = reply.status if reply else None
+        ours = reply is not None and _code(reply) in OURS
+        hint = NOT_OUT if ours else way_out(self.served, str(body.get("model")), status)
+        return ModelUnavailable(f"the model's endpoint {what}", got=words, hint=hint)
 
     def _send(self, body: Mapping[str, Any]) -> _Reply | None:
         """None where the connection ended. In a thread of its own: whoever waits for a
@@ -145,7 +160,7 @@ class Endpoint:
             future.set_result(_reply(error.response))
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, httpx2.ConnectError):
-                gone = ModelUnavailable("the gateway is gone")
+                gone = ModelUnavailable("the gateway is gone", hint=AGAIN)
                 future.set_exception(gone)
             else:
                 future.set_result(None)
@@ -183,8 +198,8 @@ def _words(reply: _Reply) -> str:
 
 
 def _act_on(reply: _Reply, words: str) -> None:
-    """Raise what the loop can act on, and what trying again cannot help."""
-    if _over_budget(reply):
+    """Raise what the loop can act on."""
+    if _code(reply) == "budget":
         raise Refused("budget", words)
     if "max_completion_tokens" in words and reply.status < 500:
         raise Refused("limit-name", words)
@@ -192,13 +207,11 @@ def _act_on(reply: _Reply, words: str) -> None:
         raise Refused("length", words)
     if reply.status in (400, 404, 422, 500, 501) and NO_TOOLS.search(words):
         raise Refused("tools", words)
-    if reply.status not in AGAIN and reply.status < 500:
-        raise ModelUnavailable("the model's endpoint refuses the request", got=words)
 
 
-def _over_budget(reply: _Reply) -> bool:
+def _code(reply: _Reply) -> object:
     error = (_object(reply.content) or {}).get("error")
-    return isinstance(error, dict) and error.get("code") == "budget"
+    return error.get("code") if isinstance(error, dict) else None
 
 
 def _asked_pause(reply: _Reply | None) -> float:

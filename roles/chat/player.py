@@ -20,6 +20,7 @@ from rolewall.roles.chat.speaking import Native, Said, Speech, Textual
 from rolewall.roles.chat.stuck import Stuck
 from rolewall.roles.chat.textcalls import hints_at_calls
 from rolewall.roles.chat.tools import Message, Run, parse_tool
+from rolewall.roles.chat.wayout import TEXT, way_out
 from rolewall.roles.playing import Acted, Outcome, Player, Turn, outcome_of
 from rolewall.roles.transcript import Transcript
 from rolewall.sandbox import Box, Completed
@@ -64,14 +65,17 @@ class ChatPlayer(Player):
             ModelUnavailable: the endpoint, or the way to it, failed.
         """
         if self.turn.door is None:
-            raise ModelUnavailable("no way to a model was opened for this phase")
+            raise ModelUnavailable(
+                "no way to a model was opened for this phase",
+                hint="`rolewall run` opens one; whoever plays a phase must give its turn a door",
+            )
         self._first = first_message(self.turn, self.box, self._chat)
         self._left_before = self._hands.is_there(self._file)
         if outcome := self._open():
             self.acted.outcome = outcome
             return self.acted
         self._begin()
-        with closing(Endpoint(self.turn.door, lambda: self.left)) as endpoint:
+        with closing(Endpoint(self.turn.door, lambda: self.left, self._endpoint)) as endpoint:
             asking = Asking(
                 endpoint, self._chat, self.turn.seed, lambda what: self._say("cut", what=what)
             )
@@ -79,7 +83,6 @@ class ChatPlayer(Player):
                 self.acted.outcome = self._turns(asking)
             except ModelUnavailable as error:
                 error.place = error.place or f"models.{self._endpoint.name}: {self._endpoint.url}"
-                error.hint = error.hint or "the phase's exchanges.jsonl has what it said"
                 raise
         return self.acted
 
@@ -124,8 +127,13 @@ class ChatPlayer(Player):
     def _refused(self, refused: Refused) -> Outcome:
         """How a turn ends that gets no further answer."""
         if refused.why in ("tools", "limit-name"):  # what the team asks for is not to be had
-            words = clean(str(refused))
-            raise ModelUnavailable("the model's endpoint refuses the request", got=words)
+            raise ModelUnavailable(
+                "the model's endpoint refuses the request",
+                got=clean(str(refused)),
+                hint=TEXT
+                if refused.why == "tools"
+                else way_out(self._endpoint, self._chat.model, 400),
+            )
         self._say("no answer", why=refused.why, words=str(refused))
         return "timeout" if refused.why == "time" else "failed"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from rolewall.roles.gateway.exchange import Exchange
 from rolewall.roles.gateway.using import ModelUse, total
 
-__all__ = ["AGENT_LEFT", "Counting"]
-
-AGENT_LEFT = "the agent did not wait for the answer"
+__all__ = ["Counting"]
 
 
 class Counting:
@@ -26,12 +24,12 @@ class Counting:
         self._refused += 1
         self._over_budget |= exchange.refused == "budget"
 
-    def add(self, exchange: Exchange, *, answered: bool) -> None:
-        """A call that went out; ``answered`` if there is something that was paid for."""
+    def add(self, exchange: Exchange) -> None:
+        """A call that went out."""
         self._calls += 1
         self._models.setdefault(exchange.model)
-        self._failed += exchange.failed not in ("", AGENT_LEFT)
-        if not answered:
+        self._failed += exchange.fault not in ("", "agent")
+        if not exchange.paid:
             return
         for name in self._tokens:
             if (value := getattr(exchange.usage, name, None)) is not None:

@@ -6,13 +6,14 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from rolewall._files import append_whole
 from rolewall.errors import StorageError
 from rolewall.roles.gateway.wires import Protocol
 from rolewall.roles.steps import TokenCounts
 
-__all__ = ["MAX_FILE", "MAX_LINE", "MAX_REFUSALS", "SHOWN_REFUSED", "Exchange", "ExchangeLog"]
+__all__ = ["MAX_FILE", "MAX_LINE", "NO_ROOM", "SHOWN_REFUSED", "Exchange", "ExchangeLog"]
 
 MAX_FILE = 256 << 20  # beyond it nothing is begun; what was begun ends below twice of it
 MAX_LINE = 128 << 20
@@ -20,6 +21,8 @@ SPARE = 32 << 20  # for what is written without what it said
 NO_ROOM = "there is no room left to record the answer"
 MAX_REFUSALS = 1000  # lines of what was refused; more are counted only
 SHOWN_REFUSED = 64 << 10
+
+Fault = Literal["", "endpoint", "agent", "record"]
 
 
 @dataclass
@@ -33,7 +36,11 @@ class Exchange:
         response: the JSON of the answer; of a stream the same, put together.
         events: a stream as it came.
         refused: why the gateway let it nowhere, in a word; empty if it went out.
-        failed: why the endpoint gave no answer, or not to its end; else empty.
+        failed: why there is no answer, or not all of one; else empty. ``fail`` sets it.
+        fault: whose it is: the endpoint's, that of the agent, which left, or that of the
+            record, which has no room.
+        paid: whether a budget is charged for it: a model has answered, or may have been at
+            work when it broke off.
     """
 
     n: int
@@ -51,7 +58,12 @@ class Exchange:
     usd: float | None = None
     refused: str = ""
     failed: str = ""
+    fault: Fault = ""
+    paid: bool = False
     replayed: bool = False
+
+    def fail(self, why: str, fault: Fault = "endpoint") -> None:
+        self.failed, self.fault = why, fault
 
     def line(self) -> bytes:
         head = {
@@ -69,6 +81,7 @@ class Exchange:
             "usd": self.usd,
             "refused": self.refused,
             "failed": self.failed,
+            "paid": self.paid,
             "replayed": self.replayed,
         }
         parts = [
@@ -129,7 +142,8 @@ class ExchangeLog:
             self._append(data)
         else:
             exchange.status, exchange.response, exchange.events = None, b"", None
-            exchange.failed = exchange.failed or NO_ROOM
+            if not exchange.failed:
+                exchange.fail(NO_ROOM, "record")
             self._append(exchange.line())
         return fits
 

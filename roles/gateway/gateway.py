@@ -98,8 +98,9 @@ class Gateway:
         inside: socket.socket | None,
         tape: Tape | None,
     ) -> Door:
-        from rolewall.roles.gateway.door import Door, Way
+        from rolewall.roles.gateway.door import Door
         from rolewall.roles.gateway.hall import Hall
+        from rolewall.roles.gateway.way import Way
 
         with ExitStack() as undo:
             if inside is not None:
@@ -124,7 +125,7 @@ class Gateway:
         hall = self._halls.pop(door, None)
         if hall is not None:
             await hall.close()
-            door.end()
+            door.books.close()
             with suppress(OSError):
                 door.socket.unlink()
 
@@ -170,11 +171,11 @@ class OpenDoor:
     def trouble(self) -> InfrastructureError | None:
         """Why the phase says nothing about its agent: the gateway failed, or the last call of
         a model did and not by the agent's fault. None where it does. Asked after ``shut``."""
-        return self._door.trouble
+        return self._door.books.trouble
 
     def use(self) -> ModelUse:
         """What the phase took. Asked after ``shut``."""
-        return self._door.use()
+        return self._door.books.use()
 
     def shut(self) -> None:
         """End what is under way and serve no more. Safe to call twice."""

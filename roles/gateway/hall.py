@@ -15,11 +15,6 @@ MOST_CONNECTIONS = 64
 KEEP_SECONDS = 30.0
 END_SECONDS = 10.0
 
-# What agents send that is no HTTP is their affair, and nobody's standard error.
-_SILENT = logging.getLogger("rolewall.gateway")
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
-
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
@@ -34,7 +29,7 @@ class Hall:
             self._handle,
             handler_cancellation=True,
             access_log=None,
-            logger=_SILENT,
+            logger=_silent(),
             keepalive_timeout=KEEP_SECONDS,
             auto_decompress=False,
         )
@@ -69,6 +64,14 @@ class Hall:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=END_SECONDS)
         await self._web.shutdown(0)
+
+
+def _silent() -> logging.Logger:
+    """What agents send that is no HTTP is their affair, and nobody's standard error. Not one of
+    the process's loggers: those are set up by whoever imports this."""
+    logger = logging.Logger("rolewall.gateway")
+    logger.disabled = True
+    return logger
 
 
 class _Counted(web.Server):

@@ -53,11 +53,15 @@ class Scrubber:
     """Takes a key out of what an endpoint says: some repeat it in an error.
 
     What is cleaned must hold the key whole: an answer, or one event of a stream.
+
+    Attributes:
+        forms: the key in each way of writing it.
     """
 
     def __init__(self, key: str | None) -> None:
         plain = {key, json.dumps(key)[1:-1], key.replace("/", "\\/")} if key else set()
-        self._forms = sorted((form.encode() for form in plain), key=len, reverse=True)
+        self.forms = sorted(plain, key=len, reverse=True)
+        self._forms = [form.encode() for form in self.forms]
 
     def clean(self, data: bytes) -> bytes:
         for form in self._forms:

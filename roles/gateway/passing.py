@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 from aiohttp import web
@@ -17,8 +19,9 @@ from rolewall.roles.gateway.reply import NoAnswer, Reply, blames_endpoint
 from rolewall.roles.gateway.streams import Splitter, event_data
 from rolewall.roles.gateway.using import usage_in
 from rolewall.roles.gateway.wires import error_body
+from rolewall.roles.gateway.withholding import Sieve
 
-__all__ = ["MAX_ANSWER", "Passing"]
+__all__ = ["Passing"]
 
 MAX_ANSWER = 32 << 20
 MAX_DEPTH = 200
@@ -67,11 +70,13 @@ class Passing:
             # JSON has many ways to write a letter: what was hidden in one is taken out of all.
             data = self._scrubber.clean(json.dumps(body).encode())
             body, text = _parse(data)
+        # In a thread: it may be much, and other phases go on meanwhile.
+        await asyncio.to_thread(Sieve(self._scrubber.forms).check, data)
         exchange = self._exchange
         exchange.status = reply.status
         exchange.response = json.dumps(body if text is None else text).encode()
         if blames_endpoint(reply.status, body):
-            exchange.failed = f"status {reply.status}"
+            exchange.fail(f"status {reply.status}")
         elif reply.status < 300 and self._asked.target.counts:
             exchange.usage = usage_in(exchange.protocol, body)
         kind = "application/json" if text is None else "text/plain"
@@ -80,28 +85,25 @@ class Passing:
         )
 
     async def _take_stream(self, reply: Reply) -> None:
-        exchange, splitter = self._exchange, Splitter()
+        exchange, splitter, sieve = self._exchange, Splitter(), Sieve(self._scrubber.forms)
         exchange.status, exchange.events = reply.status, ""
         assembly = assembly_for(exchange.protocol)
         events: list[str] = []
         self._stream = await self._begin(reply)
         try:
-            async for chunk in reply.body:
-                self._weigh(chunk)
-                for event in splitter.feed(chunk):
-                    assembly.add(await self._event(event, events))
-            if rest := splitter.rest():
-                assembly.add(await self._event(rest, events))
+            async for ready, said in self._sifted(reply, splitter, sieve):
+                await self._hand_on(ready, said, events)
+                assembly.add(said)
         finally:
             exchange.events = "".join(events)
             exchange.response = self._scrubber.clean(json.dumps(assembly.body).encode())
         if assembly.error:
             error = self._scrubber.clean_text(assembly.error)
-            exchange.failed = f"the stream ended in an error: {error}"
+            exchange.fail(f"the stream ended in an error: {error}")
         elif not assembly.ended:
             if reply.failed:
                 raise NoAnswer(reply.failed)
-            exchange.failed = "the stream ended before its last event"
+            exchange.fail("the stream ended before its last event")
         else:
             exchange.usage = usage_in(exchange.protocol, assembly.body)
 
@@ -111,17 +113,33 @@ class Passing:
         await stream.prepare(self._request)
         return stream
 
-    async def _event(self, event: bytes, events: list[str]) -> Any:
-        """Keep and pass on one event; what it says."""
+    async def _sifted(
+        self, reply: Reply, splitter: Splitter, sieve: Sieve
+    ) -> AsyncIterator[tuple[bytes, Any]]:
+        """Events without a key, as soon as they are known to be, each with what it says."""
+        async for chunk in reply.body:
+            self._weigh(chunk)
+            for event in splitter.feed(chunk):
+                for ready in sieve.feed(*self._cleaned(event)):
+                    yield ready
+        if rest := splitter.rest():
+            for ready in sieve.feed(*self._cleaned(rest)):
+                yield ready
+        for ready in sieve.rest():
+            yield ready
+
+    def _cleaned(self, event: bytes) -> tuple[bytes, Any]:
         event = self._scrubber.clean(event)
         said = event_data(event)
         if said is not None and self._scrubber.holds(json.dumps(said)):
             event = _rewritten(event, self._scrubber.clean(json.dumps(said).encode()))
             said = event_data(event)
+        return event, said
+
+    async def _hand_on(self, event: bytes, said: Any, events: list[str]) -> None:
         events.append(event.decode("utf-8", "replace"))
         if self._stream is not None and (self._asked.counted or not _counts_only(said)):
             await self._stream.write(event)
-        return said
 
     def _weigh(self, chunk: bytes) -> None:
         self.size += len(chunk)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rolewall.roles.gateway.using import cost, total
+from rolewall.roles.gateway.using import LimitName, SpentLimit, cost, total
 from rolewall.roles.models import Budget, Price
 from rolewall.roles.steps import TokenCounts
 
-__all__ = ["UNBOUNDED_TOKENS", "Purse", "Reserved", "charge", "guess_tokens"]
+__all__ = ["Purse", "Reserved", "charge", "guess_tokens"]
 
+UNITS = {"calls": "calls", "tokens": "tokens", "usd": "US dollars", "seconds": "seconds"}
 # Text of most kinds has more, so that a guess is rather too high.
 BYTES_OF_A_TOKEN = 3
 UNBOUNDED_TOKENS = 32_768
@@ -74,6 +76,11 @@ class Purse:
         """In which at least one exchange was under way."""
         return self._seconds + (time.monotonic() - self._since if self._held else 0.0)
 
+    @property
+    def spent(self) -> tuple[SpentLimit, ...]:
+        """The limits of which nothing is left; asked when no exchange is under way."""
+        return tuple(one for one in self._limits(counts=True) if one.spent >= one.limit)
+
     async def enter(
         self, taken: int, given: int | None, price: Price | None, *, counts: bool
     ) -> Reserved | str:
@@ -112,16 +119,24 @@ class Purse:
         self._waiting.clear()
 
     def _spent(self, counts: bool) -> str:
-        budget = self._budget
-        if counts and budget.calls is not None and self._calls >= budget.calls:
-            return f"{budget.calls} calls"
-        if budget.tokens is not None and self._tokens >= budget.tokens:
-            return f"{budget.tokens} tokens"
-        if budget.usd is not None and self._usd >= budget.usd:
-            return f"{budget.usd:g} US dollars"
-        if budget.seconds is not None and self.seconds >= budget.seconds:
-            return f"{budget.seconds:g} seconds"
+        for one in self._limits(counts):
+            if one.spent >= one.limit:
+                limit = f"{one.limit:g}" if isinstance(one.limit, float) else str(one.limit)
+                return f"{limit} {UNITS[one.name]}"
         return ""
+
+    def _limits(self, counts: bool) -> Iterator[SpentLimit]:
+        """What is limited, and what was taken of it."""
+        budget = self._budget
+        taken: tuple[tuple[LimitName, float, float | None], ...] = (
+            ("calls", self._calls, budget.calls if counts else None),
+            ("tokens", self._tokens, budget.tokens),
+            ("usd", self._usd, budget.usd),
+            ("seconds", self.seconds, budget.seconds),
+        )
+        for name, spent, limit in taken:
+            if limit is not None:
+                yield SpentLimit(name, spent, limit)
 
     def _fits(self, further: Reserved) -> bool:
         held = [one for one in self._held if one.counts]

@@ -21,19 +21,15 @@ _NO_CREDIT = frozenset({"insufficient_quota", "billing_error", "billing_not_acti
 _NO_CREDIT_WORDS = "Your credit balance is too low"  # Anthropic has a message only
 
 
-# How reasons begin for which no model was asked anything.
-_UNPAID = ("no connection", "status ", "the recording ")
-
-
 class NoAnswer(Exception):
     """The endpoint gave none. ``status`` is what the agent gets in place of it; ``paid``
     whether a model may have been at work all the same."""
 
-    def __init__(self, why: str, status: int = 502) -> None:
+    def __init__(self, why: str, status: int = 502, *, paid: bool = True) -> None:
         super().__init__(why)
         self.why = why
         self.status = status
-        self.paid = not why.startswith(_UNPAID)
+        self.paid = paid
 
 
 @dataclass

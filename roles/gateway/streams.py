@@ -10,7 +10,8 @@ from rolewall.errors import InputError
 
 __all__ = ["Splitter", "event_data"]
 
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+# Two ends of lines, each in any of three ways: agents take all of them for an event's end.
+_END = re.compile(rb"(?>\r\n|\n|\r)(?:\r\n|\n|\r)")
 MAX_DEPTH = 200
 
 

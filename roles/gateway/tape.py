@@ -34,6 +34,7 @@ class _Taken:
     streamed: bool
     seconds: float
     failed: str
+    paid: bool
 
 
 class Tape:
@@ -45,24 +46,22 @@ class Tape:
 
     Attributes:
         drifted: how many were given to another request than the recorded one.
-        spent: whether more was asked for than is recorded.
     """
 
     def __init__(self, exchanges: list[_Taken]) -> None:
         self._left = exchanges
         self.drifted = 0
-        self.spent = False
 
     @asynccontextmanager
     async def ask(self, asked: Asked) -> AsyncIterator[Reply]:
         """Raises NoAnswer."""
         taken = self._take(asked)
         if taken is None:
-            self.spent = True
             # A status that no program asks again for: a recording gets no further answer.
-            raise NoAnswer("the recording has no further answer", 410)
+            raise NoAnswer("the recording has no further answer", 410, paid=False)
         if taken.status is None:
-            raise NoAnswer(taken.failed or "the recorded exchange has no answer")
+            why = taken.failed or "the recorded exchange has no answer"
+            raise NoAnswer(why, paid=taken.paid)
         body = _once(taken.data)
         yield Reply(taken.status, taken.streamed, body, seconds=taken.seconds, failed=taken.failed)
 
@@ -126,6 +125,7 @@ def _taken(value: dict[str, Any]) -> _Taken:
         streamed=events is not None,
         seconds=max(0.0, float(value["ended"]) - float(value["started"])),
         failed=str(value["failed"]),
+        paid=bool(value.get("paid", True)),
     )
 
 

@@ -72,7 +72,9 @@ class Upstream:
             if 200 <= answer.status < 300:
                 self.answered.add(endpoint.name)
             if 300 <= answer.status < 400:
-                raise NoAnswer(f"status {answer.status}: a redirect, which is not followed")
+                raise NoAnswer(
+                    f"status {answer.status}: a redirect, which is not followed", paid=False
+                )
             yield Reply(
                 answer.status,
                 answer.content_type == "text/event-stream",
@@ -91,11 +93,11 @@ class Upstream:
 
     def _no_answer(self, error: Exception) -> NoAnswer:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return NoAnswer(f"no connection within {CONNECT_SECONDS:g} s", 504)
+            return NoAnswer(f"no connection within {CONNECT_SECONDS:g} s", 504, paid=False)
         if isinstance(error, TimeoutError):
             return NoAnswer(f"silent for {self._silence:g} s", 504)
         if isinstance(error, aiohttp.ClientConnectorError):
-            return NoAnswer(f"no connection: {_reason(error.os_error)}")
+            return NoAnswer(f"no connection: {_reason(error.os_error)}", paid=False)
         # The library's words quote what the endpoint sent, which may be the key.
         return NoAnswer(f"the connection broke: {type(error).__name__}")
 

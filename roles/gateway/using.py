@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rolewall.roles.gateway.wires import Protocol
 from rolewall.roles.models import Price
 from rolewall.roles.steps import TokenCounts
 
-__all__ = ["ModelUse", "cost", "total", "usage_in"]
+__all__ = ["LimitName", "ModelUse", "SpentLimit", "cost", "total", "usage_in"]
+
+LimitName = Literal["calls", "tokens", "usd", "seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpentLimit:
+    """A limit of a role's budget, and what all its phases so far took of it."""
+
+    name: LimitName
+    spent: float
+    limit: float
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,7 @@ class ModelUse:
         seconds: in which exchanges were under way.
         models: those that were asked, in the order in which they first were.
         over_budget: whether a request was refused because the role's budget was spent.
+        spent: where one was, the limits of which nothing is left.
         replayed: whether the answers are a recording's.
         drifted: of these, answers to another request than the recorded one.
     """
@@ -42,6 +54,7 @@ class ModelUse:
     seconds: float = 0.0
     models: tuple[str, ...] = ()
     over_budget: bool = False
+    spent: tuple[SpentLimit, ...] = ()
     replayed: bool = False
     drifted: int = 0
 

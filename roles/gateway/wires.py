@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["COUNTING", "TARGETS", "Protocol", "Target", "error_body", "list_models"]
+__all__ = ["TARGETS", "Protocol", "Target", "error_body", "list_models"]
 
 Protocol = Literal["chat", "responses", "messages"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from rolewall.errors import TeamError
+from rolewall.roles.absent import program_absent
 from rolewall.roles.agents import PresetAgent, placeholder_values
 from rolewall.roles.door import GATEWAY_URL, PLACEHOLDER_KEY
 from rolewall.roles.placeholders import expand
@@ -45,7 +45,14 @@ class PresetPlayer(Player):
             cwd=start.cwd,
         )
         if done.absent:
-            raise self._missing(argv[0], done.stderr.text().strip())
+            raise program_absent(
+                self.turn.role,
+                self._preset.name,
+                argv[0],
+                f"the agent's program cannot be started: {done.stderr.text().strip()}",
+                where=self.environment["PATH"].replace(":", ", "),
+                install=self._preset.install,
+            )
         self.acted.outcome = outcome_of(done)
         self._print(start)
         return self.acted
@@ -62,19 +69,6 @@ class PresetPlayer(Player):
             url=GATEWAY_URL,
             key=PLACEHOLDER_KEY,
         )
-
-    def _missing(self, wanted: str, why: str) -> TeamError:
-        return TeamError(
-            f"the agent's program cannot be started: {why}; looked in {self._search_path()}",
-            place=f"roles.{self.turn.role}.agent.{self._preset.name}",
-            got=wanted,
-            expected="a program in the role's box",
-            hint=f"{self._preset.install}; an install outside /usr is shown to the box with "
-            "--show DIR; docs/agents.md tells more",
-        )
-
-    def _search_path(self) -> str:
-        return self.environment["PATH"].replace(":", ", ")
 
     def _lay(self, files: Mapping[str, bytes]) -> bool:
         """Write the agent's files, as the role; what it may not write, this cannot either."""

@@ -12,9 +12,10 @@ from rolewall._files import open_regular
 from rolewall.audit import read_sealed
 from rolewall.errors import RecordError
 from rolewall.record import PhaseRecord
+from rolewall.roles import HANDOFF_ZONES, NOT_WRITTEN
 from rolewall.tally import FAILURES
 
-__all__ = ["Aftermath", "read_aftermath"]
+__all__ = ["Aftermath", "problem_lines", "read_aftermath"]
 
 LINES = 5
 TAIL = 1 << 20
@@ -42,6 +43,21 @@ def read_aftermath(directory: Path, phase: PhaseRecord) -> Aftermath:
     if phase.handoff:
         problems = tuple(_problems(directory / "handoffs" / f"{name}.json", phase.handoff))
     return Aftermath(stderr, problems)
+
+
+def problem_lines(phase: PhaseRecord, left: Aftermath, verdict: str | None) -> Iterator[str]:
+    """The problems in words, each with whose handoff it is of and in which file.
+
+    Args:
+        verdict: of a verifier: one that approves has nobody to give feedback to.
+    """
+    file = f"{HANDOFF_ZONES.get(phase.role, phase.role)}/handoff.json"
+    for problem in left.problems:
+        if verdict == "approve" and problem == f"{file}: {NOT_WRITTEN}":
+            yield f"no /{file} was written: an approval needs none"
+        else:
+            placed = problem if problem.startswith(f"{file}:") else f"{file}: {problem}"
+            yield f"problem with the {phase.role}'s /{placed}"
 
 
 def _stderr(transcript: Path, phase: PhaseRecord) -> str:

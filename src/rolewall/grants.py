@@ -50,8 +50,7 @@ class Grants:
         Raises:
             InputError: there are some that were not granted.
         """
-        if not self.team_models:
-            _refuse_models(team)
+        self.models(team)
         asked = [place for places in team.network.values() for place in places]
         if asked and not self.team_network:
             words = ", ".join(map(str, asked))
@@ -61,16 +60,16 @@ class Grants:
             raise _refused("the task asks for a network", place, words, "task-network")
         return {role: (*team.network.get(role, ()), *task.network) for role in team.roles}
 
-
-def _refuse_models(team: Team) -> None:
-    for endpoint in team.endpoints.values():
-        sent = f", and the value of {endpoint.key}" if endpoint.key else ""
-        raise _refused(
-            f"the team sends what its roles see{sent} to a model's endpoint",
-            f"{team.path}: models.{endpoint.name}",
-            endpoint.url,
-            "team-models",
-        )
+    def models(self, team: Team) -> None:
+        """Raises InputError where the team's models were not granted."""
+        for endpoint in () if self.team_models else team.endpoints.values():
+            sent = f", and the value of {endpoint.key}" if endpoint.key else ""
+            raise _refused(
+                f"the team sends what its roles see{sent} to a model's endpoint",
+                f"{team.path}: models.{endpoint.name}",
+                endpoint.url,
+                "team-models",
+            )
 
 
 def _refused(what: str, place: str, got: str | None, flag: str) -> InputError:

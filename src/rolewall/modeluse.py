@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rolewall.record import PhaseRecord, PhaseUsage
+from rolewall.record import PhaseRecord, PhaseUsage, SpentLimit
 from rolewall.terminal import counted
 
-__all__ = ["ModelTotals", "dollars", "model_totals", "tokens_text", "usage_text"]
+__all__ = [
+    "ModelTotals",
+    "dollars",
+    "limit_text",
+    "limits_text",
+    "model_totals",
+    "tokens_text",
+    "usage_text",
+]
 
 
 @dataclass(frozen=True)
@@ -92,9 +100,26 @@ def usage_text(usage: PhaseUsage) -> str:
         (usage.drifted, "drifted from the recording"),
     )
     parts += [f"{number} {words}" for number, words in told if number]
-    parts += ["budget spent"] if usage.over_budget else []
+    parts += [f"budget spent{_of_what(usage)}"] if usage.over_budget else []
     parts += ["replayed"] if usage.replayed else []
     return f"{', '.join(parts)}; {usage.seconds:.1f} s"
+
+
+def _of_what(usage: PhaseUsage) -> str:
+    return f" ({limits_text(usage.spent)} in this episode)" if usage.spent else ""
+
+
+def limits_text(spent: Sequence[SpentLimit]) -> str:
+    """``60 of 60 calls and $1.02 of $1.00``."""
+    return " and ".join(limit_text(one.name, one.spent, one.limit) for one in spent)
+
+
+def limit_text(name: str, spent: float, limit: float) -> str:
+    if name == "usd":
+        return f"{dollars(spent)} of {dollars(limit)}"
+    if name == "seconds":
+        return f"{spent:.1f} of {limit:g} seconds"
+    return f"{spent} of {limit} {name}"
 
 
 def _known(tokens: int | None) -> str:

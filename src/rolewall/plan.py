@@ -157,6 +157,7 @@ def describe(
         host={"system": platform.platform(), "machine": platform.machine()},
         team=team.name,
         team_digest=team.digest,
+        team_files=team.file_digests,
         tasks=tuple(tasks),
         conditions=tuple(conditions),
         trials=trials,

@@ -7,7 +7,9 @@ paid for theirs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rolewall.errors import TeamError
@@ -19,15 +21,39 @@ from rolewall.roles import (
     Agent,
     CommandAgent,
     PresetAgent,
-    Team,
+    program_absent,
 )
-from rolewall.sandbox import Backend, BoxSpec, ZoneMount, looked_in, open_box, program_found
+from rolewall.sandbox import (
+    Box,
+    BoxSpec,
+    Program,
+    ZoneMount,
+    looked_in,
+    open_box,
+    programs_found,
+)
 from rolewall.tasks import role_environment
 
 __all__ = ["check_programs"]
 
-LOOK = 'command -v "$1" >/dev/null 2>&1'
+# Each program that the box would try for a name, and its first line: no builtin of the shell.
+LOOK = """
+case $1 in
+/*) set -- "$1" ;;
+*)  name=$1; set -f; IFS=:; set --
+    for place in $PATH; do case $place in /*) set -- "$@" "$place/$name" ;; esac; done ;;
+esac
+for path do
+    if [ -f "$path" ] && [ -x "$path" ]; then
+        head=; IFS= read -r head < "$path"
+        case $head in '#!'*) ;; *) head= ;; esac
+        printf '%s\\n%s\\n' "$path" "$head"
+    fi
+done
+"""
 LOOK_SECONDS = 30.0
+DEEPEST = 5  # scripts that run one another, as far as the kernel follows them
+ABSENT = "the agent's program is not there"
 
 
 @dataclass(frozen=True)
@@ -49,9 +75,10 @@ class _Wanted:
 def check_programs(plan: Plan, episodes: Sequence[Episode]) -> None:
     """Hold that the programs of ``episodes`` are in their roles' boxes.
 
-    What lies on this machine is looked for without a box; what only an image can have, in one
-    box for each image. What a role may make itself, such as a program in the workspace, is
-    not looked for.
+    A program is a file, no builtin of a shell, and a script needs its interpreter too. What
+    lies on this machine is looked for without a box; what only the box can have, in one with
+    nothing in it. What a role may make itself, such as a program in the workspace, is not
+    looked for.
 
     Raises:
         TeamError: one is not there.
@@ -59,13 +86,9 @@ def check_programs(plan: Plan, episodes: Sequence[Episode]) -> None:
     """
     wanted = {one.known: one for episode in episodes for one in _wanted(plan, episode)}
     for one in wanted.values():
-        found = _in_team(plan.team, one)
-        if found is None:
-            found = program_found(one.spec, one.name)
-        if found is None and one.spec.image != "host":
-            found = _in_box(plan.backend, one)
-        if found is False:
-            raise _missing(one)
+        with ExitStack() as stack:
+            if why := _Search(plan, one, stack).lacking(one.name):
+                raise _refusal(one, why)
 
 
 def _wanted(plan: Plan, episode: Episode) -> Iterator[_Wanted]:
@@ -102,46 +125,91 @@ def _spec(plan: Plan, episode: Episode, role: str) -> BoxSpec:
     )
 
 
-def _in_team(team: Team, one: _Wanted) -> bool | None:
-    """Whether the team has it among its own files; None where it would be no file of these."""
-    if not one.name.startswith(f"{AGENTS_PATH}/"):
-        return None
-    return one.name.removeprefix(f"{AGENTS_PATH}/") in team.files_of(one.role)
+class _Search:
+    """A look for one role's programs; its box, if one is needed, stays open on ``stack``."""
+
+    def __init__(self, plan: Plan, one: _Wanted, stack: ExitStack) -> None:
+        self._plan = plan
+        self._role = one.role
+        self._spec = one.spec
+        self._stack = stack
+
+    def lacking(self, name: str, depth: int = 0) -> str:
+        """Why the program ``name`` cannot run in the role's box; empty where it can, and
+        where only the phase will tell."""
+        if depth >= DEEPEST:
+            return ""
+        why = self._reason(self._found(name), depth)
+        if why not in ("", ABSENT) and self._spec.image != "host" and "/" not in name:
+            # What is shown comes first on the search path; the image may have another.
+            why = self._reason(self._in_box(name), depth)
+        return why
+
+    def _reason(self, found: tuple[Program, ...] | None, depth: int) -> str:
+        if found is None:
+            return ""
+        reasons = [self._interpreter_lacking(program, depth) for program in found]
+        return "" if "" in reasons else next(iter(reasons), ABSENT)
+
+    def _interpreter_lacking(self, program: Program, depth: int) -> str:
+        for need in program.needs:
+            why = self.lacking(need, depth + 1)
+            if why:
+                gone = f"{program.path} is there, its interpreter {need} is not"
+                return gone if why == ABSENT else why
+        return ""
+
+    def _found(self, name: str) -> tuple[Program, ...] | None:
+        if name.startswith(f"{AGENTS_PATH}/"):
+            files = self._plan.team.files_of(self._role)
+            data = files.get(name.removeprefix(f"{AGENTS_PATH}/"))
+            return () if data is None else (Program(name, data),)
+        found = programs_found(self._spec, name)
+        return self._in_box(name) if found is None else found
+
+    def _in_box(self, name: str) -> tuple[Program, ...] | None:
+        """What a box of the image finds, with nothing in it; None for what a zone may hold,
+        and where the box cannot look."""
+        if "/" in name and (name[0] != "/" or _in_zone(self._spec, name)):
+            return None
+        argv = ["/bin/sh", "-c", LOOK, "sh", name]
+        done = self._box.run(argv, cwd="/", timeout=LOOK_SECONDS)
+        if done.returncode != 0:  # an image without a shell leaves it to the phase
+            return None
+        lines = done.stdout.data.split(b"\n")
+        pairs = zip(lines[::2], lines[1::2], strict=False)
+        found = tuple(Program(path.decode("utf-8", "replace"), head) for path, head in pairs)
+        places = self._spec.env.get("PATH", "").split(":") if "/" not in name else []
+        by_zone = any(_in_zone(self._spec, place) for place in places)
+        return None if by_zone and not found else found
+
+    @cached_property
+    def _box(self) -> Box:
+        whole = self._spec
+        spec = BoxSpec(
+            label="look",
+            mounts=(),
+            image=whole.image,
+            limits=whole.limits,
+            tap=False,
+            env=whole.env,
+            shown=whole.shown,
+        )
+        return self._stack.enter_context(open_box(self._plan.backend, spec))
 
 
-def _in_box(backend: Backend, one: _Wanted) -> bool | None:
-    """What a box of the image finds, with nothing in it; a path in a zone is left alone."""
-    zones = {mount.zone for mount in one.spec.mounts} | {*one.spec.absent, *one.spec.private}
-    if "/" in one.name and (one.name[0] != "/" or one.name.split("/")[1] in zones):
-        return None
-    spec = BoxSpec(
-        label="look",
-        mounts=(),
-        image=one.spec.image,
-        limits=one.spec.limits,
-        tap=False,
-        env=one.spec.env,
-        shown=one.spec.shown,
-    )
-    with open_box(backend, spec) as box:
-        argv = ["/bin/sh", "-c", LOOK, "sh", one.name]
-        done = box.run(argv, cwd="/", timeout=LOOK_SECONDS)
-    # An image without a shell leaves it to the phase.
-    return None if done.absent or done.timed_out else done.returncode == 0
+def _in_zone(spec: BoxSpec, path: str) -> bool:
+    zones = {*(mount.zone for mount in spec.mounts), *spec.absent, *spec.private}
+    return path[:1] == "/" and path.split("/")[1] in zones
 
 
-def _missing(one: _Wanted) -> TeamError:
-    install = PRESETS[one.agent.preset].install if isinstance(one.agent, PresetAgent) else ""
-    shown = "an install outside the image is shown to the box with --show DIR"
+def _refusal(one: _Wanted, why: str) -> TeamError:
+    whole = why == ABSENT
     where = looked_in(one.spec)
-    if one.name.startswith(f"{AGENTS_PATH}/"):
-        shown, where = "the team's own files are those beside the team file", AGENTS_PATH
-    elif "/" in one.name:
+    if whole and one.name.startswith(f"{AGENTS_PATH}/"):
+        where = AGENTS_PATH
+    elif whole and "/" in one.name:
         where = f"{one.name}, as a box of the image {one.spec.image} has it"
-    return TeamError(
-        f"the agent's program is not there; looked in {where}",
-        place=f"roles.{one.role}.agent.{one.agent.kind}",
-        got=one.name,
-        expected="a program in the role's box",
-        hint="; ".join(filter(None, [install, shown, "docs/agents.md tells more"])),
-    )
+    preset = PRESETS[one.agent.preset] if isinstance(one.agent, PresetAgent) else None
+    install = preset.install if preset and whole else ""
+    return program_absent(one.role, one.agent.kind, one.name, why, where=where, install=install)

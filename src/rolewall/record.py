@@ -27,6 +27,7 @@ __all__ = [
     "PhaseReplay",
     "PhaseUsage",
     "Seed",
+    "SpentLimit",
     "Told",
     "Verdict",
     "VerdictRecord",
@@ -147,14 +148,23 @@ def phase_name(index: int, role: str) -> str:
     return f"{index:02}-{role}"
 
 
+class SpentLimit(_Strict):
+    """A limit of a role's budget that was used up, and what its phases so far took of it."""
+
+    name: Literal["calls", "tokens", "usd", "seconds"]
+    spent: Annotated[int | float, Field(ge=0)]
+    limit: Annotated[int | float, Field(ge=0)]
+
+
 class PhaseUsage(_Strict):
     """What one phase took of its model, by the endpoint's own count.
 
     ``calls`` went out; of these ``failed`` have no whole answer by the endpoint's fault, and
     ``uncounted`` one whose tokens nobody told: the sums are then too small. ``input`` holds
     ``cached``. What nobody told at all is None, and so is ``usd`` where any answer has no
-    known cost. ``refused`` went nowhere; ``over_budget`` says that some did for want of budget.
-    Of ``replayed`` calls ``drifted`` differ from the recorded ones."""
+    known cost. ``refused`` went nowhere; ``over_budget`` says that some did for want of budget,
+    and ``spent`` which limits of it were used up. Of ``replayed`` calls ``drifted`` differ from
+    the recorded ones."""
 
     calls: Count = 0
     refused: Count = 0
@@ -167,6 +177,7 @@ class PhaseUsage(_Strict):
     seconds: Annotated[float, Field(ge=0)] = 0.0
     models: tuple[str, ...] = ()
     over_budget: bool = False
+    spent: tuple[SpentLimit, ...] = ()
     replayed: bool = False
     drifted: Count = 0
 

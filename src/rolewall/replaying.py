@@ -54,13 +54,25 @@ class Recording:
             )
         return found
 
-    def notes(self, planned: Sequence[Episode]) -> list[str]:
+    def notes(self, planned: Sequence[Episode], team: Team) -> list[str]:
         """What differs from then, so that answers may not fit."""
         digests = {(r.task, r.trial): r.digests.get("task") for r in self.run.records}
         changed = {e.task.id for e in planned if digests.get((e.task.id, e.trial)) != e.task.digest}
-        if not changed:
+        named = f"another version of the tasks {listed(sorted(changed), NAMED)}"
+        other = [*([named] if changed else []), *self._of_team(team)]
+        return [f"note: the run to replay was recorded with {what}" for what in other]
+
+    def _of_team(self, team: Team) -> list[str]:
+        """Where roles play again, the team file is another in any case, and is left out."""
+        info, now = self.run.info, team.file_digests
+        then, own = info.team_files, {team.path.name} if self.roles else set()
+        if info.team_digest == team.digest:
             return []
-        return [f"recorded with another version of {listed(sorted(changed), NAMED)}"]
+        if not then:
+            return [] if own else [f"another version of the team ({info.team_digest[:12]})"]
+        told = [_told(name, then, now) for name in sorted((then.keys() | now.keys()) - own)]
+        found = [words for words in told if words]
+        return [f"other files of the team: {listed(found, NAMED)}"] if found else []
 
     def _one(self, record: EpisodeRecord, episode: Episode) -> RecordedEpisode:
         directory = self.run.episode_dir(record) / "transcripts"
@@ -72,6 +84,15 @@ class Recording:
                 files[phase.name] = (directory / name, digest)
         turns = turns_of(self.run.episode_dir(record), record, episode.policy.roles, self.roles)
         return RecordedEpisode(record.key, _nonces(record), files, turns)
+
+
+def _told(name: str, then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """What became of a file; nothing where it is as it was."""
+    if name not in now:
+        return f"{name} (gone)"
+    if name not in then:
+        return f"{name} (new)"
+    return "" if then[name] == now[name] else f"{name} (changed)"
 
 
 def _nonces(record: EpisodeRecord) -> dict[str, str]:

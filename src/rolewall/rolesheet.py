@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rolewall.modeluse import dollars, model_totals, tokens_text
+from rolewall.modeluse import dollars, limit_text, model_totals, tokens_text
 from rolewall.record import EpisodeRecord, PhaseRecord
-from rolewall.terminal import Sheet
+from rolewall.terminal import Sheet, counted
 
 __all__ = ["RoleRow", "count_roles", "roles_sheet"]
 
@@ -20,6 +20,23 @@ MODEL_LEGEND = "calls, tokens, cost: of models, by their endpoints' count and th
 
 
 @dataclass(frozen=True)
+class BudgetRow:
+    """A limit of a role's budget that was used up in so many ``phases``; ``spent`` is of the
+    one that took the most of it."""
+
+    name: str
+    limit: float
+    spent: float
+    phases: int
+
+    @property
+    def text(self) -> str:
+        most = "at most " if self.phases > 1 and self.spent > self.limit else ""
+        spent = limit_text(self.name, self.spent, self.limit)
+        return f"{most}{spent}, in {counted(self.phases, 'phase')}"
+
+
+@dataclass(frozen=True)
 class RoleRow:
     """All phases of one role under one condition, of episodes that ended in error too.
 
@@ -27,7 +44,7 @@ class RoleRow:
     (program, target) pairs within a phase and unattributed changes, ``landed`` entries of
     others' zones that changed, ``peeks`` distinct looks; ``None`` where no reads were observed.
     ``calls``, ``tokens`` and ``usd`` are of models: ``None`` where it has none, or where nobody
-    told; ``uncounted`` answers are not in ``tokens``.
+    told; ``uncounted`` answers are not in ``tokens``. ``budgets`` are limits that were used up.
     """
 
     role: str
@@ -42,6 +59,7 @@ class RoleRow:
     tokens: int | None = None
     uncounted: int = 0
     usd: float | None = None
+    budgets: tuple[BudgetRow, ...] = ()
 
 
 def count_roles(records: Sequence[EpisodeRecord]) -> tuple[RoleRow, ...]:
@@ -71,7 +89,17 @@ def _row(role: str, phases: Sequence[PhaseRecord], observed: bool) -> RoleRow:
         tokens=used.tokens if used else None,
         uncounted=used.uncounted if used else 0,
         usd=used.usd if used else None,
+        budgets=tuple(_budgets(phases)),
     )
+
+
+def _budgets(phases: Sequence[PhaseRecord]) -> Iterator[BudgetRow]:
+    found: dict[tuple[str, float], list[float]] = defaultdict(list)
+    for phase in phases:
+        for one in phase.usage.spent if phase.usage else ():
+            found[one.name, one.limit].append(one.spent)
+    for (name, limit), spent in found.items():
+        yield BudgetRow(name, limit, max(spent), len(spent))
 
 
 def roles_sheet(conditions: Sequence[tuple[str, Sequence[RoleRow]]]) -> Sheet:
@@ -82,11 +110,17 @@ def roles_sheet(conditions: Sequence[tuple[str, Sequence[RoleRow]]]) -> Sheet:
         for row in found
     ]
     legends = (LEGEND, MODEL_LEGEND) if modelled else (LEGEND,)
+    spent = [
+        f"budget spent: {row.role}, {condition}: {one.text}"
+        for condition, found in conditions
+        for row in found
+        for one in row.budgets
+    ]
     return Sheet(
         title="roles",
         columns=(*COLUMNS, *MODEL_COLUMNS) if modelled else COLUMNS,
         rows=tuple(rows),
-        notes=legends if rows else (),
+        notes=(*legends, *spent) if rows else (),
         numeric=frozenset({2, 4, 5, 6, 7, 8, 9, 10}),
         empty="no role had a turn",
     )

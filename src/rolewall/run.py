@@ -1,43 +1,35 @@
-"""Running a plan: a pool of episodes, a directory that resumes, an orderly end."""
+"""Running a plan: a directory that resumes, and an orderly end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from rolewall._validate import shorten
-from rolewall.attest import KeySigner, RunSeals, is_signed
-from rolewall.code import code_version
-from rolewall.episode import RecordedEpisode, Setting, run_episode
+from rolewall.attest import ENVELOPE, LOG, SEAL, KeySigner, RunSeals, is_signed, never_sealed
+from rolewall.episode import RecordedEpisode
 from rolewall.errors import BackendUnavailable, InfrastructureError, InputError
 from rolewall.interruption import Interruption
 from rolewall.layout import hold_layout, locked
 from rolewall.plan import Episode, Plan
+from rolewall.pool import Means, Pool, Progress
 from rolewall.programs import check_programs
 from rolewall.record import EpisodeRecord
-from rolewall.rundir import Run, RunInfo, open_run, read_info, write_run_info
+from rolewall.rundir import Run, RunInfo, open_run, read_info, read_run_json, write_run_info
 from rolewall.runmodels import RunModels
-from rolewall.sandbox import (
-    Backend,
-    BlobStore,
-    close_left,
-    interrupt_all,
-    remove_tree,
-    storage,
-)
+from rolewall.sandbox import Backend, close_left, remove_tree, storage
 from rolewall.storage import is_partial
 from rolewall.watching import Supervisors
 
 __all__ = ["run_plan"]
 
-POLL_SECONDS = 0.2
 # Fields of run.json that make its episodes, the plainest reason first.
 COMPARED = ("team", "backend", "image", "conditions", "trials", "seed", "tasks", "team_digest",
             "planned", "shown", "replay")  # fmt: skip
 CALLED = {"shown": "directories of --show", "team_digest": "files of the team"}
-Progress = Callable[[Episode, EpisodeRecord], None]
+WAYS_OUT = {"shown": "give --show as that run had it, or another -o"}
 
 
 def run_plan(
@@ -74,58 +66,80 @@ def run_plan(
     models = RunModels(plan.team.endpoints, recorded)
     interruption = Interruption()
     with interruption.heeded(), locked(directory):
-        begun = (directory / "run.json").exists()
-        if not begun:
-            # Before the directory is this run's: the next try may be another one.
-            check_programs(plan, plan.episodes)
-        _claim(plan, directory)
-        try:
-            with RunSeals(directory, read_info(directory).summary(), signer) as seals:
-                todo = _prepare(plan, directory, seals)
-                if begun:
-                    check_programs(plan, todo)
-                if warn and todo and not signer and is_signed(directory):
-                    warn("this run is signed, and what it seals anew is not: give --sign again")
-                if accepted:
-                    accepted(len(plan.episodes) - len(todo))
-                with interruption.abrupt():
-                    _clean(plan.backend, warn)
-                with seals.closing():
-                    if todo:
-                        with Supervisors() as supervisors, models:
-                            pool = _Pool(
-                                plan,
-                                directory,
-                                seals,
-                                supervisors,
-                                models,
-                                interruption,
-                                progress,
-                                recorded or {},
-                            )
-                            pool.run(todo, jobs)
-                    # A run that is complete and sealed holds nothing else.
-                    remove_tree(directory / "scratch")
-        finally:
-            if not interruption.broken_off:
-                close_left()
-                # However it ends: it holds copies of work and of hidden tests.
+        begun = _begun(plan, directory)
+        with (
+            _tidied(directory, interruption),
+            RunSeals(directory, read_info(directory).summary(), signer) as seals,
+        ):
+            todo = _prepare(plan, directory, seals)
+            if begun:
+                check_programs(plan, todo)
+            if warn and todo and not signer and is_signed(directory):
+                warn("this run is signed, and what it seals anew is not: give --sign again")
+            if accepted:
+                accepted(len(plan.episodes) - len(todo))
+            with interruption.abrupt():
+                _clean(plan.backend, warn)
+            with seals.closing():
+                if todo:
+                    with Supervisors() as supervisors, models:
+                        means = Means(plan, directory, seals, supervisors, models, recorded or {})
+                        Pool(means, interruption, progress).run(todo, jobs)
+                # A run that is complete and sealed holds nothing else.
                 remove_tree(directory / "scratch")
         interruption.check()
         return open_run(directory)
+
+
+def _begun(plan: Plan, directory: Path) -> bool:
+    """Make the directory this plan's run; whether it was that already."""
+    begun = (directory / "run.json").exists()
+    if not begun:
+        # Before the directory is this run's: the next try may be another one.
+        check_programs(plan, plan.episodes)
+    _claim(plan, directory)
+    return begun
+
+
+@contextmanager
+def _tidied(directory: Path, interruption: Interruption) -> Iterator[None]:
+    """However it ends, the scratch goes: it holds copies of work and of hidden tests."""
+    try:
+        yield
+    finally:
+        if not interruption.broken_off:
+            close_left()
+            remove_tree(directory / "scratch")
 
 
 def _claim(plan: Plan, directory: Path) -> None:
     """Make the directory this plan's run, or refuse it untouched."""
     hold_layout(directory)
     if (directory / "run.json").exists():
-        _same(plan, directory)
+        if not _shown_anew(plan, directory):
+            _same(plan, directory)
     elif not all(path.name == ".lock" or is_partial(path) for path in directory.iterdir()):
         raise InputError("neither empty nor a run", place=str(directory), hint="give another -o")
     else:
         write_run_info(directory, plan.info)
     for path in filter(is_partial, list(directory.iterdir())):
         path.unlink()
+
+
+def _shown_anew(plan: Plan, directory: Path) -> bool:
+    """Take over a run in which no episode has come to a record, with the directories that are
+    shown now; whether it was such a run, and nothing else differs."""
+    known, digest = read_run_json(directory)
+    shown = plan.info.shown
+    if set(known.keys) != set(plan.info.keys) or known.shown == shown:
+        return False
+    if open_run(directory, sealed=False).records or not never_sealed(directory, digest):
+        return False
+    with storage(directory):
+        for name in (ENVELOPE, SEAL, LOG):  # of the run.json that is replaced
+            (directory / name).unlink(missing_ok=True)
+    write_run_info(directory, known.model_copy(update={"shown": shown}))
+    return True
 
 
 def _prepare(plan: Plan, directory: Path, seals: RunSeals) -> list[Episode]:
@@ -174,7 +188,7 @@ def _same(plan: Plan, directory: Path) -> None:
                 place=str(directory),
                 got=shorten(there),
                 expected=shorten(here),
-                hint="give another -o",
+                hint=WAYS_OUT.get(name, "give another -o"),
             )
     if known.calibration and asked.calibration and known.calibration.salt != asked.calibration.salt:
         raise InputError("another calibration was begun there meanwhile", place=str(directory),
@@ -201,95 +215,3 @@ def _values(info: RunInfo, name: str) -> set[str]:
 
 def _again(record: EpisodeRecord) -> bool:
     return record.error is not None and record.error.kind not in ("grader", "manifest-alarm")
-
-
-class _Pool:
-    def __init__(
-        self,
-        plan: Plan,
-        directory: Path,
-        seals: RunSeals,
-        supervisors: Supervisors,
-        models: RunModels,
-        interruption: Interruption,
-        progress: Progress | None,
-        recorded: Mapping[str, RecordedEpisode],
-    ) -> None:
-        self._plan = plan
-        self._directory = directory
-        self._seals = seals
-        self._supervisors = supervisors
-        self._models = models
-        self._interruption = interruption
-        self._progress = progress
-        self._recorded = recorded
-        self._store = BlobStore(directory / "blobs.git")
-        self._store.sweep()
-
-    def run(self, todo: list[Episode], jobs: int) -> None:
-        pool = ThreadPoolExecutor(jobs, "episode")
-        try:
-            futures = {pool.submit(self._one, episode): episode for episode in todo}
-            try:
-                self._collect(futures)
-            except BaseException:
-                self._interruption.stopping.set()
-                for future in futures:
-                    future.cancel()
-                self._end(set(futures))
-                raise
-        finally:
-            pool.shutdown(wait=not self._interruption.broken_off)
-        self._store.sweep()  # what a full disk left
-
-    def _collect(self, futures: dict[Future[EpisodeRecord], Episode]) -> None:
-        """Wait for all. What is over is forgotten: its record is on disk."""
-        while futures:
-            finished, _ = wait(futures, POLL_SECONDS, FIRST_COMPLETED)
-            for future in finished:
-                episode, record = futures.pop(future), future.result()
-                if self._progress:
-                    self._progress(episode, record)
-            self._interruption.check()
-
-    def _end(self, futures: set[Future[EpisodeRecord]]) -> None:
-        """End the boxes until no episode runs: one may have just been opening one."""
-        while True:
-            interrupt_all()
-            self._models.interrupt()
-            if self._interruption.broken_off or not wait(futures, POLL_SECONDS).not_done:
-                return
-
-    def _one(self, episode: Episode) -> EpisodeRecord:
-        directory = self._directory / "episodes" / episode.key
-        with storage(directory):
-            directory.mkdir(mode=0o755)
-        return run_episode(
-            Setting(
-                key=episode.key,
-                task=episode.task,
-                team=self._plan.team,
-                policy=episode.policy,
-                condition=episode.condition,
-                trial=episode.trial,
-                seed=episode.seed,
-                image=episode.image,
-                backend=self._plan.backend,
-                supervise=self._supervisors.one,
-                store=self._store,
-                directory=directory,
-                scratch=self._directory / "scratch" / episode.key,
-                digests={
-                    "task": episode.task.digest,
-                    "team": self._plan.team.digest,
-                    "code": code_version(),
-                },
-                seals=self._seals,
-                stopping=self._interruption.stopping,
-                work=episode.work,
-                models=self._models.of(episode.key),
-                recorded=self._recorded.get(episode.key),
-                tries=episode.tries,
-                shown=tuple(map(Path, self._plan.info.shown)),
-            )
-        )

@@ -86,8 +86,9 @@ class RunInfo(BaseModel):
 
     ``planned`` is the number of episodes of this run (of this shard, if it was
     sharded). ``keys``, when given, names each of them. ``left_out`` are directories among
-    the tasks that hold one without a grader. ``shown`` are directories of the machine that
-    roles could read besides those of their image.
+    the tasks that hold one without a grader. ``team_files`` are those that ``team_digest`` is
+    over, each with its SHA-256, and `` x`` behind it if it may be run. ``shown`` are directories
+    of the machine that roles could read besides those of their image.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,6 +100,7 @@ class RunInfo(BaseModel):
     host: dict[str, Any] = Field(default_factory=dict)
     team: str
     team_digest: str
+    team_files: dict[str, str] = Field(default_factory=dict)
     tasks: tuple[TaskRef, ...]
     conditions: tuple[str, ...]
     trials: int = Field(ge=1, le=MOST)

@@ -21,7 +21,7 @@ from rolewall.plan import Plan, make_plan
 from rolewall.progress import Progress, shown_progress
 from rolewall.record import EpisodeRecord
 from rolewall.replaying import Recording, open_recording
-from rolewall.roles import Team, load_team
+from rolewall.roles import Team, keys_of, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import PlanRef, ReplayRef, Run
 from rolewall.sandbox import Backend, check_shown, find_backend, storage
@@ -75,11 +75,20 @@ def run_asked(asked: Asked, planner: Planner | None = None) -> Run:
         )  # fmt: skip
     team = load_team(asked.team)
     check_seats(team, asked.jobs, replay=asked.replay is not None)
+    _check_models(asked, team)
     left_out: list[str] = []
     tasks = load_tasks(asked.tasks, left_out)
     backend = find_backend(asked.backend or team.backend)
     with image_starts(tasks, backend, granted=asked.grants.task_image) as started:
         return _run(asked, team, started, backend, planner, tuple(left_out))
+
+
+def _check_models(asked: Asked, team: Team) -> None:
+    """Hold that the team's endpoints are granted and their keys there, before images are looked
+    at and starts generated for episodes that could call no model. A recording needs neither."""
+    if asked.replay is None:
+        asked.grants.models(team)
+        keys_of(team.endpoints, os.environ)
 
 
 def _run(
@@ -146,7 +155,7 @@ def _planned(
     if planner:
         return planner(asked, team, [instances(task, asked.seed) for task in tasks], backend)
     plan = _plan(asked, team, tasks, backend, instances, recording.ref if recording else None)
-    say(recording.notes(plan.episodes) if recording else [], sys.stderr)
+    say(recording.notes(plan.episodes, team) if recording else [], sys.stderr)
     return plan
 
 

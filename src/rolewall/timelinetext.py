@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from rolewall.aftermath import Aftermath
+from rolewall.aftermath import Aftermath, problem_lines
 from rolewall.modeluse import usage_text
 from rolewall.patterns import NAMES
 from rolewall.record import (
@@ -33,9 +33,11 @@ def timeline_lines(timeline: Timeline) -> list[str]:
     """To be printed by ``terminal.say``, which escapes them."""
     record = timeline.record
     lines = list(_head(record))
+    verdicts = {row.phase: row.verdict for row in record.verdicts}
     for phase in record.phases:
         lines += _phase(phase, record.started)
-        lines += _left(phase, timeline.aftermath.get(phase.index, Aftermath()))
+        left = timeline.aftermath.get(phase.index, Aftermath())
+        lines += _left(phase, left, verdicts.get(phase.index))
         lines += _crossings(timeline.crossings.get(phase.index), phase, record.started)
         lines += _changes(phase)
         for row in record.verdicts:
@@ -136,13 +138,13 @@ def _nonzero(counts: Sequence[tuple[int, str]]) -> str:
     return ", ".join(f"{number} {name}" for number, name in counts if number)
 
 
-def _left(phase: PhaseRecord, left: Aftermath) -> Iterator[str]:
+def _left(phase: PhaseRecord, left: Aftermath, verdict: str | None) -> Iterator[str]:
     if phase.outcome in FAILURES:
         yield f"  transcript {phase.transcript or 'none'}"
         yield from (f"    stderr: {line}" for line in left.stderr)
     if phase.handoff:
         yield f"  handoff sealed {phase.handoff}"
-        yield from (f"    problem: {problem}" for problem in left.problems)
+        yield from (f"    {line}" for line in problem_lines(phase, left, verdict))
 
 
 def _crossings(found: Crossings | None, phase: PhaseRecord, start: float) -> Iterator[str]:

@@ -15,6 +15,7 @@ from rolewall.gate import decide
 from rolewall.gaterules import Rules
 from rolewall.pairing import pair_runs
 from rolewall.rows import Row
+from tests.fields import unsaid
 
 if TYPE_CHECKING:
     from conftest import Cli, Studio
@@ -44,6 +45,8 @@ def test_every_command_counts_the_same(
     )
     assert made.code == 0, made.err
     assert len(made.episodes()) == 16
+    kept = json.loads((made.run / "run.json").read_text())
+    assert unsaid([json.loads(made.out), kept], "calibrate") == set()
     row = made.report("plain")
     counts = row["measures"]["excluded"]
     assert (counts["catch"]["total"], counts["false_rejection"]["total"]) == (3, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rolewall.audit import audit_run
 from tests.chat.conftest import EXECUTOR, REJECTS, VERIFIER, Chats, Chatted, calls
 from tests.models import Heard, Say
 
@@ -160,7 +161,9 @@ def test_what_an_endpoint_does_wrong_is_no_failure_of_the_agents(chats: Chats) -
     said = Say(raw=b'{"choices": []}', headers={"content-type": "application/json"})
     found = chats.play({EXECUTOR: [said]}, chats.studio.task(), *SOLO, code=3, roles=ALONE)
     assert found.episode.record["status"] == "error"
-    assert found.episode.record["error"]["kind"] == "ModelUnavailable"
+    error = found.episode.record["error"]
+    assert error["kind"] == "ModelUnavailable"
+    assert "/v1/chat/completions was asked: see whether `endpoint`" in error["message"]
 
 
 def outcome(found: Chatted) -> str:
@@ -172,8 +175,12 @@ def test_a_spent_budget_spent_turns_and_a_phase_that_is_over(chats: Chats) -> No
         return calls(("run", {"command": f"echo {len(heard.results)}"}))
 
     task = chats.studio.task()
-    found = chats.play(goes_on, task, *SOLO, roles=ALONE, budget={"calls": 3})
-    assert (outcome(found), len(found.heard)) == ("budget", 3)
+    found = chats.play(goes_on, task, budget={"calls": 3})
+    assert (outcome(found), len(found.heard)) == ("budget", 6)
+    (row,) = found.episode.record["verdicts"]
+    said = "no verdict was written: its budget was spent, 3 of 3 calls"
+    assert (row["verdict"], row["why"]) == ("missing", said)
+    assert audit_run(found.episode.directory.parents[1]).exit_code == 0
     found = chats.play(goes_on, task, *SOLO, roles=ALONE, turns=4)
     assert (outcome(found), len(found.heard)) == ("failed", 4)
     assert found.notes("executor") == ["turns are spent"]

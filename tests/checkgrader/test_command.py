@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 
 from rolewall.checkgrader import find_checks
 from rolewall.tasks import load_tasks
+from tests.fields import unsaid
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -116,6 +118,10 @@ def test_a_mark_for_each_task(checked: Checked) -> None:
     assert "7 graders of 9 below B" in checked.said
 
 
+def test_every_field_is_explained(checked: Checked) -> None:
+    assert unsaid(checked.found, "check-grader") == set()
+
+
 def test_a_sound_grader_is_seen_to_fail_and_to_pass(checked: Checked) -> None:
     one = checked.of("sound")
     assert one["untouched"]["grades"] == ["fail"] * 2
@@ -194,7 +200,8 @@ def test_a_run_tells_whose_grader_is_unchecked(cli: Any, studio: Any, checked: C
     team = studio.team(memory_mb=256)
     ran = cli("run", team, *tasks, "--backend", "bubblewrap", "-o", studio.path / "run")
     assert ran.code == 0, ran.err
-    assert "graders unchecked: 1 of 4 tasks: unsolved (rolewall check-grader PATH)" in ran.out
+    hint = "(rolewall check-grader --backend bubblewrap PATH)"
+    assert f"graders unchecked: 1 of 4 tasks: unsolved {hint}" in ran.out
     assert "graders found weak: 1 of 4 tasks: beside (F)" in ran.out
     info = json.loads((studio.path / "run" / "run.json").read_text())
     marks = {one["id"]: one["checked"] for one in info["tasks"]}
@@ -205,6 +212,11 @@ def test_a_run_tells_whose_grader_is_unchecked(cli: Any, studio: Any, checked: C
     ran = cli("run", team, "--tasks", checked.tasks / "small", "--backend", "bubblewrap",
               "-o", studio.path / "changed")  # fmt: skip
     assert "graders unchecked: 1 of 1 task: small" in ran.out
+    (command,) = re.findall(r"\(rolewall (.+) PATH\)", ran.out)
+    assert cli(*command.split(), checked.tasks / "small", "--mutants", 1).code == 0
+    ran = cli("run", team, "--tasks", checked.tasks / "small", "--backend", "bubblewrap",
+              "-o", studio.path / "again")  # fmt: skip
+    assert ran.code == 0 and "graders unchecked" not in ran.out
 
 
 def test_what_only_warns_has_exit_code_0(cli: Any, task: Callable[..., Path]) -> None:

@@ -55,6 +55,7 @@ def test_roles_have_it_and_check_and_grade_boxes_do_not(
     assert tried and {attempt["outcome"] for attempt in tried} == {"blocked"}
     again = cli(*command)
     assert again.code == 2 and "other directories of --show" in again.err
+    assert "give --show as that run had it, or another -o" in again.err
     assert cli(*command, "--show", install).code == 0
 
 

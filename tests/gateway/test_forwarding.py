@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import select
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -203,3 +205,29 @@ def _until_served(client: Client) -> int:
         except OSError:
             continue
     return 0
+
+
+def test_what_an_agent_sends_wrongly_is_nobodys_log(
+    opened: Open, model: Model, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    client = opened(model(lambda heard: Say("ok")).url)
+    client.raw(b"\x16\x03\x01 no HTTP\r\n\r\n")
+    assert client.ask().status == 200
+    client.end()
+    assert not caplog.records and capfd.readouterr() == ("", "")
+
+
+def test_importing_it_changes_no_logger() -> None:
+    """What is set up before stays, and what is set up later works."""
+    code = """
+import logging
+before = logging.Logger.manager.disable, logging.root.level, list(logging.root.handlers)
+import rolewall.roles.gateway.gateway, rolewall.roles.gateway.hall as hall
+async def nothing(request): ...
+import asyncio
+asyncio.run(hall.Hall.open(nothing, []))
+assert before == (logging.Logger.manager.disable, logging.root.level, logging.root.handlers)
+found = [name for name in logging.Logger.manager.loggerDict if name.startswith("rolewall")]
+assert not found, found
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

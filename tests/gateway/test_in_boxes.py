@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,37 @@ class Works:
         return rolewall("run", *arguments, *grants, *more, run=out, key=key)
 
 
+@dataclass(frozen=True)
+class First:
+    """One run that many tests look at, and the requests that its endpoint heard."""
+
+    works: Works
+    team: Path
+    done: Done
+    heard: list[Heard]
+
+
+def first_run(path: Path, backend: str) -> First:
+    from tests.conftest import Studio
+
+    works = Works(path, Studio, backend)
+    with ScriptedModel(say) as model:
+        team = works.team(model.url, TEAM)
+        done = works.run(team)
+        assert done.code == 0, done.err
+        return First(works, team, done, list(model.heard))
+
+
+@pytest.fixture(scope="module")
+def in_bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> First:
+    return first_run(tmp_path_factory.mktemp("first"), "bubblewrap")
+
+
+@pytest.fixture(scope="module")
+def in_docker(tmp_path_factory: pytest.TempPathFactory) -> First:
+    return first_run(tmp_path_factory.mktemp("first"), "docker")
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -129,17 +161,26 @@ class Works:
         pytest.param("docker", marks=pytest.mark.docker),
     ],
 )
-def first(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One run that many tests look at: (place, team, run, requests of the endpoint)."""
+def first(request: pytest.FixtureRequest) -> First:
+    found: First = request.getfixturevalue(f"in_{request.param}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def spent(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """An executor that asks for more than its budget, under a condition that shares history."""
     from tests.conftest import Studio
 
-    path = tmp_path_factory.mktemp("first")
-    works = Works(path, Studio, request.param)
+    works = Works(tmp_path_factory.mktemp("spent"), Studio, "bubblewrap")
+    executor = {"env": {"FURTHER": "2"}, "budget": {"calls": 2}}
     with ScriptedModel(say) as model:
-        team = works.team(model.url, TEAM)
-        done = works.run(team)
-        assert done.code == 0, done.err
-        return works, team, done, list(model.heard)
+        team = works.team(model.url, {**TEAM, "executor": executor})
+        agent = team.with_name("agent.py")
+        listing = "\nif ROLE == 'verifier':\n    print(os.listdir('/history'))\n"
+        agent.write_text(agent.read_text() + listing)
+        done = works.run(team, "--condition", "enforced-shared-history")
+    assert done.code == 0, done.err
+    return done
 
 
 @pytest.fixture
@@ -161,9 +202,9 @@ def told(done: Done, name: str) -> dict[str, Any]:
     return found
 
 
-def test_a_team_works_and_no_key_is_found_in_its_boxes(first: Any) -> None:
+def test_a_team_works_and_no_key_is_found_in_its_boxes(first: First) -> None:
     """What is planted in the workspace, and looks alike, is found: the search works."""
-    _, _, done, heard = first
+    done, heard = first.done, first.heard
     assert (done.record["verdict"], done.record["grade"]) == ("approve", "pass")
     assert {h.headers["Authorization"] for h in heard} == {f"Bearer {KEY}"}
     for name in ("00-executor", "01-verifier"):
@@ -172,16 +213,16 @@ def test_a_team_works_and_no_key_is_found_in_its_boxes(first: Any) -> None:
         assert (found["gateway"], found["endpoint"]) == ("reached", "Connection refused")
 
 
-def test_no_file_of_a_run_holds_the_key(first: Any) -> None:
-    _, _, done, _ = first
+def test_no_file_of_a_run_holds_the_key(first: First) -> None:
+    done = first.done
     holding = [
         path for path in done.run.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
     ]
     assert not holding
 
 
-def test_what_was_used_stands_in_the_record_and_in_every_table(first: Any) -> None:
-    _, _, done, _ = first
+def test_what_was_used_stands_in_the_record_and_in_every_table(first: First) -> None:
+    done = first.done
     usage = done.phase("executor")["usage"]
     assert usage["usd"] == pytest.approx((60 * 3 + 40 * 0.3 + 20 * 15) / 1e6)
     assert [usage[name] for name in ("calls", "input", "cached", "output", "refused")] == [
@@ -201,8 +242,8 @@ def test_what_was_used_stands_in_the_record_and_in_every_table(first: Any) -> No
     assert "Tokens and cost" in report.read_text()
 
 
-def test_every_exchange_is_recorded_and_held_by_the_audit(first: Any, tmp_path: Path) -> None:
-    _, _, done, _ = first
+def test_every_exchange_is_recorded_and_held_by_the_audit(first: First, tmp_path: Path) -> None:
+    done = first.done
     (line,) = done.exchanges("00-executor")
     assert line["response"]["choices"][0]["message"]["content"] == GOOD
     assert "You are the executor" in line["request"]["messages"][0]["content"]
@@ -216,9 +257,9 @@ def test_every_exchange_is_recorded_and_held_by_the_audit(first: Any, tmp_path: 
     assert audited.code == 1 and "00-executor.exchanges.jsonl" in audited.out + audited.err
 
 
-def test_a_replay_needs_neither_model_nor_key(first: Any) -> None:
+def test_a_replay_needs_neither_model_nor_key(first: First) -> None:
     """The endpoint has gone; nonce, answers and verdict are the recorded ones."""
-    works, team, done, _ = first
+    works, team, done = first.works, first.team, first.done
     again = works.run(team, "--replay", done.run, key=None, grants=())
     assert again.code == 0, again.err
     record = again.record
@@ -237,8 +278,8 @@ def test_a_replay_needs_neither_model_nor_key(first: Any) -> None:
     assert "a recording answered" in shown
 
 
-def test_what_was_altered_is_not_replayed(first: Any, tmp_path: Path) -> None:
-    works, team, done, _ = first
+def test_what_was_altered_is_not_replayed(first: First, tmp_path: Path) -> None:
+    works, team, done = first.works, first.team, first.done
     changed = tmp_path / "changed"
     shutil.copytree(done.run, changed, symlinks=True)
     (episode,) = (changed / "episodes").iterdir()
@@ -251,13 +292,12 @@ def test_what_was_altered_is_not_replayed(first: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_a_recording_that_does_not_reach_is_no_failure_of_the_agent(works: Works) -> None:
+def test_a_recording_that_does_not_reach_is_no_failure_of_the_agent(in_bubblewrap: First) -> None:
     """The same requests get their answers; more than there were get none."""
-    with ScriptedModel(say) as model:
-        team = works.team(model.url, TEAM)
-        done = works.run(team)
-    further = works.team(model.url, {**TEAM, "executor": {"env": {"FURTHER": "1"}}})
-    again = works.run(further, "--replay", done.run, key=None, grants=())
+    works, url = in_bubblewrap.works, json.loads(in_bubblewrap.team.read_text())
+    url = url["models"]["main"]["endpoint"]
+    further = works.team(url, {**TEAM, "executor": {"env": {"FURTHER": "1"}}})
+    again = works.run(further, "--replay", in_bubblewrap.done.run, key=None, grants=())
     assert again.code == 3
     assert again.record["error"]["kind"] == "ModelUnavailable"
     assert "no further answer" in again.record["error"]["message"]
@@ -270,25 +310,32 @@ def test_nothing_starts_without_grant_or_key(works: Works, model: ScriptedModel)
     assert refused.code == 2 and not refused.run.exists()
     for word in ("--allow-team-models", model.url, "A_MODEL_KEY", "models.main"):
         assert word in refused.err
-    for key, why in ((None, "is not set"), ("", "is not set"), ("short", "holds no key")):
+    for key, why in ((None, "is not set"), ("short", "holds no key")):
         without = works.run(team, key=key)
         assert without.code == 2 and f"A_MODEL_KEY {why}" in without.err
     assert not model.heard
 
 
 @pytest.mark.bubblewrap
-def test_a_spent_budget_is_the_roles_own_end(works: Works, model: ScriptedModel) -> None:
+def test_a_spent_budget_is_the_roles_own_end(spent: Done) -> None:
     """Refused in the protocol's words, told as an outcome, and no error of the episode."""
-    spent = {"env": {"FURTHER": "2"}, "budget": {"calls": 2}}
-    done = works.run(works.team(model.url, {**TEAM, "executor": spent}))
-    assert done.code == 0, done.err
-    phase = done.phase("executor")
+    phase = spent.phase("executor")
     assert (phase["outcome"], phase["returncode"]) == ("budget", 0)
     assert phase["usage"]["over_budget"] and phase["usage"]["refused"] == 1
-    assert done.record["verdict"] == "approve" and done.record["status"] == "complete"
-    assert "1 budget" in done.err
-    stdout = (done.episode / "transcripts" / "00-executor.stdout").read_text()
+    assert phase["usage"]["spent"] == [{"name": "calls", "spent": 2, "limit": 2}]
+    words = "budget spent: executor, enforced-shared-history: 2 of 2 calls, in 1 phase"
+    assert words in " ".join(spent.out.split())
+    assert spent.record["verdict"] == "approve" and spent.record["status"] == "complete"
+    assert "1 budget" in spent.err
+    stdout = (spent.episode / "transcripts" / "00-executor.stdout").read_text()
     assert "REFUSED 403" in stdout and "this role's budget is spent: 2 calls" in stdout
+
+
+@pytest.mark.bubblewrap
+def test_later_roles_are_shown_transcripts_and_no_exchanges(spent: Done) -> None:
+    stdout = (spent.episode / "transcripts" / "01-verifier.stdout").read_text()
+    listed = stdout.splitlines()[-1]
+    assert "00-executor.jsonl" in listed and "exchanges" not in listed
 
 
 @pytest.mark.bubblewrap
@@ -320,22 +367,6 @@ def test_an_endpoint_that_fails_is_an_error_and_no_verdict_and_stays_known(works
 
 
 @pytest.mark.bubblewrap
-def test_later_roles_are_shown_transcripts_and_no_exchanges(
-    works: Works, model: ScriptedModel
-) -> None:
-    team = works.team(model.url, TEAM)
-    agent = team.with_name("agent.py")
-    agent.write_text(
-        agent.read_text() + "\nif ROLE == 'verifier':\n    print(os.listdir('/history'))\n"
-    )
-    done = works.run(team, "--condition", "enforced-shared-history")
-    assert done.code == 0, done.err
-    stdout = (done.episode / "transcripts" / "01-verifier.stdout").read_text()
-    listed = stdout.splitlines()[-1]
-    assert "00-executor.jsonl" in listed and "exchanges" not in listed
-
-
-@pytest.mark.bubblewrap
 def test_a_role_without_a_model_has_no_way_to_one(works: Works, model: ScriptedModel) -> None:
     team = works.team(model.url, TEAM)
     content = json.loads(team.read_text())
@@ -354,10 +385,10 @@ def test_a_role_without_a_model_has_no_way_to_one(works: Works, model: ScriptedM
 @pytest.mark.bubblewrap
 def test_interrupted_in_the_midst_of_a_long_answer(works: Works) -> None:
     """It ends, leaves no record of the episode, no socket and no thread that keeps it."""
-    started: list[Heard] = []
+    started = threading.Event()
 
     def endless(heard: Heard) -> Say:
-        started.append(heard)
+        started.set()
         return Say("ok", pause=600)
 
     with ScriptedModel(endless) as model:
@@ -372,7 +403,7 @@ def test_interrupted_in_the_midst_of_a_long_answer(works: Works) -> None:
             stderr=subprocess.PIPE,
         )  # fmt: skip
         try:
-            while not started and process.poll() is None:
+            while not started.wait(0.05) and process.poll() is None:
                 pass
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)

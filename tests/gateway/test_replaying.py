@@ -106,6 +106,23 @@ def test_time_is_the_recorded_one(opened: Open, model: Model) -> None:
     assert again.end().seconds == pytest.approx(then.seconds, abs=0.1)
 
 
+@pytest.mark.parametrize("reached", [False, True])
+def test_a_call_that_reached_no_model_costs_nothing_again(
+    reached: bool, opened: Open, plain_server: Callable[[bytes], str]
+) -> None:
+    """The words that say why it failed are not what tells."""
+    budget = Budget(tokens=100)
+    first = opened(plain_server(b"") if reached else NOBODY, budget=budget, role="first")
+    assert first.ask(max_tokens=200).status == 502
+    first.end()
+    (line,) = first.exchanges
+    assert line["paid"] is reached
+    text = first.record.read_text().replace(line["failed"], "in other words")
+    first.record.write_text(text + text.replace('"n": 1', '"n": 2'))
+    again = opened(NOBODY, tape=first.record, budget=budget, role="again")
+    assert [again.ask(max_tokens=200).status for _ in range(2)] == [502, 403 if reached else 502]
+
+
 WRONG = {
     "nothing of the kind": b"{}\n",
     "no JSON": b"hello\n",

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from rolewall.errors import InputError
+from rolewall.roles import Endpoint, keys_of
 from tests.gateway.conftest import ASKED, KEY, PATHS, Client, Open
 from tests.models import Say, ScriptedModel
 
@@ -295,6 +297,15 @@ def flood(client: Client, times: int) -> None:
     one = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
     last = b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     client.raw(one * (times - 1) + last)
+
+
+@pytest.mark.parametrize("value", ["", "  ", "seven77", "two words long", "k" * 8193, "schlüssel"])
+def test_what_cannot_be_a_key_is_refused_and_not_told(value: str) -> None:
+    endpoints = {"main": Endpoint("main", "http://127.0.0.1:9/v1", "A_KEY", ("big",), {})}
+    with pytest.raises(InputError, match="A_KEY") as caught:
+        keys_of(endpoints, {"A_KEY": value})
+    assert not value.strip() or value not in str(caught.value)
+    assert keys_of(endpoints, {"A_KEY": " eight888\n"}) == {"main": "eight888"}
 
 
 @pytest.mark.parametrize("path", PATHS)

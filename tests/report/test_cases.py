@@ -55,7 +55,10 @@ def test_graders_that_are_unchecked_or_weak_are_named(builder: Any, report: Repo
     digests = {record.task: record.digests["task"] for record in builder.records}
     tasks = [{"id": t, "digest": digests[t], "checked": mark} for t, mark in marks.items()]
     text = report(builder.finish(tasks=tasks)).text
-    assert "Graders unchecked: 1 of 3 tasks: c (rolewall check-grader PATH)." in text
+    assert (
+        "Graders unchecked: 1 of 3 tasks: c (rolewall check-grader --backend bubblewrap PATH)."
+        in text
+    )
     assert "Graders found weak: 1 of 3 tasks: b (C)." in text
 
 
@@ -278,4 +281,7 @@ def test_a_calibration_has_its_own_tables(builder: Any, bare: Any, report: Repor
     assert "".join(rates.itertext()).startswith("1/2 ")  # untouched workspaces stand apart
     assert "candidate: mutant, boundary, plain report" in page.text
     assert "[ ]: 95 % interval; mutants: 2 episodes of 1 task count as" in page.text
-    assert "Graders unchecked: 1 of 1 task: t0 (rolewall check-grader PATH)." in page.text
+    assert (
+        "Graders unchecked: 1 of 1 task: t0 (rolewall check-grader --backend bubblewrap PATH)."
+        in page.text
+    )

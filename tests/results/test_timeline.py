@@ -9,8 +9,11 @@ import pytest
 
 from rolewall.errors import RecordError
 from rolewall.policies import Ledger
-from rolewall.roles import Collected, Handoff, complete_and_seal, sealed_bytes
+from rolewall.record import PhaseUsage, SpentLimit
+from rolewall.roles import HANDOFF_ZONES, complete_and_seal, read_handoff, sealed_bytes
+from rolewall.rolesheet import count_roles, roles_sheet
 from rolewall.rundir import open_run
+from rolewall.terminal import plain
 from rolewall.timeline import SHOWN, find_episode, read_timeline
 from rolewall.timelinetext import timeline_lines
 
@@ -194,7 +197,8 @@ def test_a_handoff_of_another_phase_is_not_told_as_this_ones(builder: Any) -> No
     directory: Path = builder.add()
     place = directory / "handoffs"
     (place / "00-planner.json").write_bytes((place / "01-executor.json").read_bytes())
-    assert "problem: the handoff is not the one that the record has" in shown(builder, directory)
+    said = "planner's /plan/handoff.json: the handoff is not the one that the record has"
+    assert f"problem with the {said}" in shown(builder, directory)
 
 
 def test_failed_tests_are_named(builder: Any) -> None:
@@ -202,21 +206,78 @@ def test_failed_tests_are_named(builder: Any) -> None:
     assert "    not passed: test_9: call failed" in text and "test_10" not in text
 
 
-def test_problems_of_a_handoff_stand_under_its_seal(builder: Any) -> None:
-    directory: Path = builder.add()
-    path = directory / "handoffs" / "00-planner.json"
+def handed_over(directory: Path, index: int, role: str, data: bytes | None) -> None:
+    """Have a phase's role have left ``data`` as its handoff."""
+    file = f"{HANDOFF_ZONES[role]}/handoff.json"
     sealed = complete_and_seal(
-        Collected(Handoff(schema_version=1), ("no handoff was left",)),
-        author="planner", phase=0, time=1.0, previous=None,
-    )  # fmt: skip
-    path.write_bytes(sealed_bytes(sealed))
+        read_handoff(data, file), author=role, phase=index, time=1.0, previous=None
+    )
+    (directory / "handoffs" / f"{index:02}-{role}.json").write_bytes(sealed_bytes(sealed))
     record = json.loads((directory / "episode.json").read_text())
-    record["phases"][0]["handoff"] = sealed.seal.sha256
+    record["phases"][index]["handoff"] = sealed.seal.sha256
     (directory / "episode.json").write_text(json.dumps(record))
+
+
+def test_problems_of_a_handoff_stand_under_its_seal_with_whose_it_is(builder: Any) -> None:
+    directory: Path = builder.add(verdict="reject", grade="fail")
+    handed_over(directory, 0, "planner", None)
+    handed_over(directory, 1, "executor", b"[")
+    handed_over(directory, 2, "verifier", None)
     text = shown(builder, directory)
-    assert "    problem: no handoff was left" in text.splitlines()
+    planned = "    problem with the planner's /plan/handoff.json: no handoff was written"
+    assert planned in text.splitlines()
+    assert "    problem with the executor's /report/handoff.json:1:2: not JSON" in text
+    assert "    problem with the verifier's /feedback/handoff.json: no handoff" in text
     (directory / "handoffs" / "01-executor.json").write_text("{}")
-    assert "    problem: the handoff cannot be read" in shown(builder, directory)
+    said = "problem with the executor's /report/handoff.json: the handoff cannot be read"
+    assert said in shown(builder, directory)
+
+
+def test_whoever_approves_owes_no_feedback(builder: Any) -> None:
+    directory: Path = builder.add(verdict="approve")
+    handed_over(directory, 2, "verifier", None)
+    text = shown(builder, directory)
+    assert "no /feedback/handoff.json was written: an approval needs none" in text
+    assert "problem" not in text
+    handed_over(directory, 2, "verifier", b"[")
+    assert "problem with the verifier's /feedback/handoff.json:1:2: not JSON" in shown(
+        builder, directory
+    )
+
+
+SPENT: dict[str, tuple[dict[str, Any], str]] = {
+    "calls": ({"spent": 60, "limit": 60}, "60 of 60 calls"),
+    "tokens": ({"spent": 2_000_345, "limit": 2_000_000}, "2000345 of 2000000 tokens"),
+    "usd": ({"spent": 2.514, "limit": 2.5}, "$2.51 of $2.50"),
+    "seconds": ({"spent": 601.25, "limit": 600.0}, "601.2 of 600 seconds"),
+}
+
+
+@pytest.mark.parametrize("name", SPENT)
+def test_which_budget_ran_out_is_told(name: str, builder: Any) -> None:
+    (taken, text), directory = SPENT[name], builder.add(verdict="reject")
+    record = json.loads((directory / "episode.json").read_text())
+    usage = {"calls": 7, "over_budget": True, "spent": [{"name": name, **taken}]}
+    record["phases"][2] |= {"outcome": "budget", "usage": usage}
+    (directory / "episode.json").write_text(json.dumps(record))
+    assert f"model: 7 calls, budget spent ({text} in this episode); " in shown(builder, directory)
+    (row,) = (row for row in count_roles(open_run(builder.path).records) if row.budgets)
+    assert row.role == "verifier" and row.budgets[0].text == f"{text}, in 1 phase"
+
+
+def test_each_limit_of_a_table_is_told_with_the_most_that_was_taken(record: Any) -> None:
+    made = []
+    for trial, spent in enumerate((101, 150, 120)):
+        one = record(trial=trial, key=f"k{trial}")
+        usage = PhaseUsage(
+            over_budget=True, spent=(SpentLimit(name="tokens", spent=spent, limit=100),)
+        )
+        phase = one.phases[-1].model_copy(update={"usage": usage})
+        made.append(one.model_copy(update={"phases": (*one.phases[:-1], phase)}))
+    found = plain(roles_sheet([("enforced", count_roles(made))]))
+    role = made[0].phases[-1].role
+    words = f"budget spent: {role}, enforced: at most 150 of 100 tokens, in 3 phases"
+    assert words in " ".join(found.split())
 
 
 def test_counts_of_nought_are_not_shown(builder: Any) -> None:

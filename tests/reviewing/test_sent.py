@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rolewall.errors import RecordError
 from rolewall.reviewing.sent import unsent_lines
 
 DIFF = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two = 2\n"
@@ -62,3 +64,31 @@ def test_a_mode_is_a_change(tmp_path: Path) -> None:
         request = {"messages": [{"role": "user", "content": content}]}
         exchanges.write_text(json.dumps(ANSWERED | {"request": request}) + "\n")
         assert unsent_lines(exchanges, diff) == left
+
+
+def test_a_long_record_is_not_held_at_once(tmp_path: Path) -> None:
+    """Its parts show a line each: as a line, and with a number before it."""
+    exchanges = tmp_path / "x.exchanges.jsonl"
+    with open(exchanges, "w") as file:
+        for number in range(20):
+            text = f"{number} " + "x" * 300_000
+            text += {8: "\none\n", 14: "\n   7| two = 2\n"}.get(number, "")
+            request = {"messages": [{"role": "user", "content": text}]}
+            file.write(json.dumps(ANSWERED | {"request": request}) + "\n")
+    more = DIFF + "+three\n"
+    tracemalloc.start()
+    try:
+        assert (unsent_lines(exchanges, DIFF), unsent_lines(exchanges, more)) == (0, 1)
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("line", ["hello", "[]", '{"path": "/v1/messages"', "[" * 1000])
+def test_what_is_no_record_is_told_with_its_place(tmp_path: Path, line: str) -> None:
+    exchanges = tmp_path / "x.exchanges.jsonl"
+    exchanges.write_text("{}\n" + line + "\n")
+    with pytest.raises(RecordError, match=r"x\.exchanges\.jsonl:2"):
+        unsent_lines(exchanges, DIFF)
+    exchanges.write_text("{}\n")
+    assert unsent_lines(exchanges, DIFF) == 2

@@ -63,6 +63,8 @@ def image(engine: Engine) -> Iterator[str]:
     files = {
         "app/in/text.txt": TEXT,
         "app/bin/helper": "#!/bin/sh\necho helper\n",
+        "usr/bin/runs-on-sh": "#!/usr/bin/env -S sh -e\n",
+        "usr/bin/runs-on-node": "#!/usr/bin/env node\n",
         "opt/kept.txt": "not of the work\n",
         "workspace/in/text.txt": TEXT,
     }
@@ -240,6 +242,34 @@ def test_programs_that_are_shown_are_found_in_a_tasks_image(tmp_path: Path, word
     (printed,) = (tmp_path / "run").glob("episodes/*/transcripts/*-executor.stdout")
     assert "/install/bin:" in printed.read_text() or "/shown/1/bin:" in printed.read_text()
     assert printed.read_text().endswith(":/app/bin:/usr/bin\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("cd", "the agent's program is not there"),
+        ("runs-on-node", "/usr/bin/runs-on-node is there, its interpreter node is not"),
+    ],
+)
+def test_a_builtin_or_a_script_without_its_interpreter_is_no_program_of_an_image(
+    tmp_path: Path, words: Path, program: str, why: str
+) -> None:
+    """The executor's is one: the image has it behind what is shown of the same name."""
+    broken = tmp_path / "install" / "bin" / "runs-on-sh"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("#!/opt/none\n")
+    broken.chmod(0o755)
+    team = write_team(tmp_path / "team", COUNT)
+    body = json.loads(team.read_text())
+    body["roles"]["executor"]["agent"] = {"command": ["runs-on-sh"]}
+    body["roles"]["verifier"]["agent"] = {"command": [program]}
+    team.write_text(json.dumps(body))
+    argv = [sys.executable, "-m", "rolewall", "run", str(team), "--tasks", str(words),
+            "--backend", "docker", "--allow-task-image", "-o", str(tmp_path / "run"),
+            "--show", str(tmp_path / "install")]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 2, done.stderr
+    assert f"roles.verifier.agent.command: {why}; looked in /" in done.stderr
 
 
 @pytest.mark.root

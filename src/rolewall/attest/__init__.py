@@ -16,7 +16,7 @@ from rolewall.attest.files import (
     episode_digests,
     readable_digests,
 )
-from rolewall.attest.held import hold_records, hold_run
+from rolewall.attest.held import hold_records, hold_run, never_sealed
 from rolewall.attest.log import Entry, Log, read_log
 from rolewall.attest.signing import KeySigner, PublicKey, check_envelope, read_public_key
 from rolewall.attest.statement import (
@@ -53,6 +53,7 @@ __all__ = [
     "hold_records",
     "hold_run",
     "is_signed",
+    "never_sealed",
     "parse_digest",
     "parse_seal",
     "read_log",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rolewall.attest.files import LOG, SEAL
-from rolewall.attest.log import Log
+from rolewall.attest.log import Log, read_log
 from rolewall.attest.statement import EPISODE_TYPE, SEAL_CAP, parse_seal, run_seal
 from rolewall.errors import RecordError
 from rolewall.storage import read_capped
 
-__all__ = ["HINT", "hold_records", "hold_run"]
+__all__ = ["HINT", "hold_records", "hold_run", "never_sealed"]
 
 HINT = "`rolewall audit` says more"
 
@@ -63,6 +63,15 @@ def hold_records(run: Path, log: Log, records: Mapping[str, str]) -> None:
         # One that ended after the directory was listed is of a run that goes on.
         if not os.path.lexists(place / "episode.json"):
             raise RecordError("gone: an episode that counted", place=str(place), hint=HINT)
+
+
+def never_sealed(run: Path, digest: str) -> bool:
+    """Whether no episode was ever sealed in a run whose ``run.json`` has the SHA-256
+    ``digest``. Raises RecordError for a log that does not verify."""
+    if not os.path.lexists(run / LOG):
+        return not os.path.lexists(run / SEAL)
+    log = read_log(run / LOG)
+    return not log.episodes and log.run in ("", digest)
 
 
 def _hold(directory: Path, seal: str, found: str) -> None:

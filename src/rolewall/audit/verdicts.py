@@ -44,7 +44,7 @@ def _row(
         data = contents.first(entry["oid"], MAX_VERDICT + 1) if entry else None
     except (RecordError, StorageError):
         return  # found where contents are checked
-    found = verdict_in(data, row.nonce, phase.outcome)
+    found = verdict_in(data, row.nonce, phase.outcome, phase.usage)
     for what, has, makes in (
         ("verdict", row.verdict, found.verdict),
         ("why", row.why, found.why),

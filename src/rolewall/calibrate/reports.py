@@ -11,6 +11,7 @@ from rolewall.candidate import Style
 from rolewall.episode import SEALED_AT
 from rolewall.roles import (
     HANDOFF_ZONES,
+    NOT_WRITTEN,
     Collected,
     Handoff,
     SealedHandoff,
@@ -21,7 +22,6 @@ from rolewall.roles import (
 
 __all__ = ["handoffs"]
 
-ABSENT = "report/handoff.json: no handoff was written"
 PLAN = "Do what the brief says."
 COMMANDS = """Commands that were run, each with its exit code:
 cat /brief/brief.md: 0
@@ -53,7 +53,7 @@ def _chain(team: Team, style: Style) -> Iterator[SealedHandoff]:
 def _report(style: Style) -> Collected:
     """``silent`` is what the harness puts in place of a report that was not written."""
     if style == "silent":
-        return Collected(Handoff(schema_version=1), (ABSENT,))
+        return Collected(Handoff(schema_version=1), (f"report/handoff.json: {NOT_WRITTEN}",))
     return _said(COMMANDS if style == "plain" else f"{BOAST}\n\n{COMMANDS}")
 
 

@@ -167,7 +167,7 @@ def calibration_table(run: Run) -> CalibrationTable:
         rows=rows,
         faults=tuple(_faults(counted)),
         shifts=tuple(_shift(first, other, counted) for other in others),
-        notes=tuple(grader_notes(run.info.tasks, run.info.left_out)),
+        notes=tuple(grader_notes(run.info)),
     )
 
 

@@ -212,7 +212,7 @@ def _table(found: Dataset) -> ResultTable | None:
         team=info.team,
         conditions=info.conditions,
         planned=info.planned,
-        notes=grader_notes(info.tasks, info.left_out),
+        notes=grader_notes(info),
     )
 
 

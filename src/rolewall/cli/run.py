@@ -45,7 +45,7 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
         team=info.team,
         conditions=info.conditions,
         planned=info.planned,
-        notes=grader_notes(info.tasks, info.left_out),
+        notes=grader_notes(info),
     )
     draw_all(table.sheets(), sys.stderr if as_json else sys.stdout)
     if as_json:

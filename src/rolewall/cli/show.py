@@ -55,7 +55,7 @@ def _show_run(run: Run, as_json: bool) -> None:
         team=info.team,
         conditions=info.conditions,
         planned=info.planned,
-        notes=[*(index.text() for index in found), *grader_notes(info.tasks, info.left_out)],
+        notes=[*(index.text() for index in found), *grader_notes(info)],
     )
     if as_json:
         made = _run_json(run, table) | {"indices": [index.json() for index in found]}

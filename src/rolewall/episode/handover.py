@@ -100,7 +100,7 @@ def _digests(played: Played, collected: Collected) -> dict[tuple[str, str], str]
 def verdict_of(played: Played, zones: Zones, agent: Agent, task: Task) -> VerdictRecord:
     """The verdict of a verifier's phase, with what its claims are worth."""
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
-    parsed = verdict_in(data, played.nonce or "", played.acted.outcome)
+    parsed = verdict_in(data, played.nonce or "", played.acted.outcome, played.usage)
     shared = LOADED if task.workdir == WORKSPACE else ""
     beside = shared or _beside(played, agent, task.id, {*zones.owners, *PRIVATE})
     ran = [*(e.argv for e in played.seen.executions), *played.checked]

@@ -79,9 +79,10 @@ class PhaseModel:
         turn: the phase's, which knows the way.
     """
 
-    def __init__(self, door: OpenDoor, turn: Turn) -> None:
+    def __init__(self, door: OpenDoor, turn: Turn, purse: Purse) -> None:
         self.turn = replace(turn, door=ModelDoor(door.socket))
         self._door = door
+        self._purse = purse
 
     @property
     def trouble(self) -> InfrastructureError | None:
@@ -95,9 +96,11 @@ class PhaseModel:
         """What was taken of the model; an agent that was refused more has not ended of its
         own accord."""
         use = self._door.use()
-        if use.over_budget and acted.outcome in ("done", "failed"):
+        if not use.over_budget:
+            return use
+        if acted.outcome in ("done", "failed"):
             acted.outcome = "budget"
-        return use
+        return replace(use, spent=self._purse.spent)
 
 
 def open_model(
@@ -118,4 +121,4 @@ def open_model(
     purse, listener = models.purse(agent, turn.role), box.listeners.pop(GATEWAY, None)
     record = turn.transcript.with_suffix(f".{EXCHANGES}")
     door = models.gateway.open(agent.access, purse, record, listener, tape)
-    return PhaseModel(door, turn)
+    return PhaseModel(door, turn, purse)

@@ -96,6 +96,11 @@ class Played:
         """Whether every execution was recorded."""
         return not self.turned.summary.unrecorded
 
+    @property
+    def usage(self) -> PhaseUsage | None:
+        """What the agent took of its model; None for one that has none."""
+        return PhaseUsage(**asdict(self.turned.use)) if self.turned.use else None
+
     def record(self, outcome: str, handoff: str) -> PhaseRecord:
         return PhaseRecord(
             index=self.place.index,
@@ -114,7 +119,7 @@ class Played:
             handoff=handoff,
             transcript=f"transcripts/{self.place.name}.jsonl",
             transcript_sha256=self.transcripts,
-            usage=PhaseUsage(**asdict(self.turned.use)) if self.turned.use else None,
+            usage=self.usage,
             replay=PhaseReplay(**asdict(self.acted.replayed)) if self.acted.replayed else None,
         )
 
@@ -235,6 +240,8 @@ def _turn(
         summary = box.finish()
         if summary is None:
             raise TapError("the box of a role has no tap", got=spec.label)
+        if summary.violated:  # its last command may have ended before the news of it came
+            acted.outcome = "violation"
         runs = tuple(service.runs) if service else ()
         return _Turned(acted, summary, dict(box.facts), runs, use)
 

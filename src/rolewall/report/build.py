@@ -105,5 +105,5 @@ def _run_facts(run: Run) -> Iterator[str]:
             f"{counted(graders['untrusted'], 'grade')} by an untrusted grader, which runs code"
             " that roles could write."
         )
-    for note in grader_notes(info.tasks, info.left_out):
+    for note in grader_notes(info):
         yield f"{note[0].upper()}{note[1:]}."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
-from rolewall.aftermath import read_aftermath
+from rolewall.aftermath import problem_lines, read_aftermath
+from rolewall.modeluse import usage_text
 from rolewall.record import EpisodeRecord, GradeRecord, PhaseRecord, VerdictRecord
 from rolewall.report.diffs import Diffs
 from rolewall.report.ledgers import attempt_lines
@@ -111,7 +113,7 @@ def _entry(
             f" {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
         ),
         failed=phase.outcome in FAILURES,
-        facts=tuple(_phase_facts(directory, phase)),
+        facts=tuple(_phase_facts(directory, phase, row.verdict if row else None)),
         attempts=lines,
         diffs=views,
         left_out=left,
@@ -119,18 +121,20 @@ def _entry(
     )
 
 
-def _phase_facts(directory: Path, phase: PhaseRecord) -> Iterator[str]:
+def _phase_facts(directory: Path, phase: PhaseRecord, verdict: str | None) -> Iterator[str]:
     counts = phase.attempts
     said = [f"{n} {words}" for name, words in COUNTS if (n := getattr(counts, name))]
     edits = counted(counts.edit_attempted, "cross-role edit call")
     if counts.edit_attempted:
         edits += f" ({counts.distinct_edits} distinct)"
     yield ", ".join([edits, *said])
+    if phase.usage is not None:
+        yield f"model: {usage_text(phase.usage)}"
     left = read_aftermath(directory, phase)
     yield from (f"stderr: {line}" for line in left.stderr)
     if phase.handoff:
         yield f"handoff sealed {phase.handoff[:16]}"
-        yield from (f"problem with the handoff: {text}" for text in left.problems[:PROBLEMS])
+        yield from islice(problem_lines(phase, left, verdict), PROBLEMS)
 
 
 def _verdict(row: VerdictRecord) -> VerdictLine:

@@ -1,0 +1,94 @@
+"""Whether a role's program is there is found before anybody plays, and said exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Cli, Studio
+
+    from rolewall.sandbox import Backend
+
+
+def lay(install: Path, head: str, name: str = "agent") -> Path:
+    path = install / "bin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}\ntrue\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    return tmp_path / "install"
+
+
+@pytest.mark.parametrize(
+    ("head", "lacking"),
+    [
+        ("#!/usr/bin/env no-node", "no-node"),
+        ("#!/srv/no-node", "/srv/no-node"),
+    ],
+)
+def test_a_script_without_its_interpreter_is_refused_and_both_are_named(
+    cli: Cli,
+    studio: Studio,
+    tmp_path: Path,
+    install: Path,
+    backend: Backend,
+    head: str,
+    lacking: str,
+) -> None:
+    lay(install, head)
+    team, run = studio.team(executor={"command": ["agent", "go"]}), tmp_path / "run"
+    done = cli("run", team, "--tasks", studio.task(), "--backend", backend.name, "-o", run,
+               "--show", install)  # fmt: skip
+    assert done.code == 2, done.err
+    assert "roles.executor.agent.command: /" in done.err
+    assert f"/bin/agent is there, its interpreter {lacking} is not; looked in" in done.err
+    assert "--show DIR" in done.err and not (run / "run.json").exists()
+
+
+@pytest.mark.bubblewrap
+def test_a_script_is_found_where_its_interpreter_is_and_behind_one_that_has_none(
+    cli: Cli, studio: Studio, tmp_path: Path, install: Path
+) -> None:
+    """The executor's is; that the verifier's is not stops the run before anybody plays."""
+    lay(install, "#!/usr/bin/no-node")
+    second = tmp_path / "second"
+    at = "/rolewall/shown/2" if second.parts[1] == "tmp" else str(second)
+    lay(second, "#!/usr/bin/env sh", "runner")
+    lay(second, f"#!{at}/bin/runner")
+    team = studio.team(executor={"command": ["agent"]}, verifier={"command": ["{agents}/bin/own"]})
+    lay(team.parent, "#!/usr/bin/env no-node", "own")
+    done = cli("run", team, "--tasks", studio.task(), "--backend", "bubblewrap",
+               "-o", tmp_path / "run", "--show", install, "--show", second)  # fmt: skip
+    assert done.code == 2
+    assert "roles.verifier.agent.command: /rolewall/agents/bin/own is there" in done.err
+
+
+@pytest.mark.bubblewrap
+def test_a_run_that_came_to_no_record_takes_another_show(
+    cli: Cli, studio: Studio, tmp_path: Path, install: Path
+) -> None:
+    """Its program is looked for in its phase alone, since the agent has a PATH of its own."""
+    lay(install, "#!/bin/sh")
+    at = "/rolewall/shown/1" if install.parts[1] == "tmp" else str(install)
+    team = studio.team(executor={"command": ["agent"], "env": {"PATH": f"{at}/bin:/usr/bin:/bin"}})
+    run, wrong = tmp_path / "run", tmp_path / "wrong"
+    lay(wrong, "#!/bin/sh", "another")
+    command = ("run", team, "--tasks", studio.task(), "--backend", "bubblewrap", "-o", run)
+    lacks = cli(*command, "--show", wrong)
+    assert lacks.code == 2 and "cannot be started" in lacks.err, lacks.err
+    assert (run / "seals.jsonl").exists() and not list(run.glob("episodes/*/episode.json"))
+    other = cli(*command, "--show", install, "--seed", "5")
+    assert other.code == 2 and "holds a run with other seed" in other.err
+    done = cli(*command, "--show", install)
+    assert done.code == 0, done.err
+    assert json.loads((run / "run.json").read_text())["shown"] == [str(install)]
+    assert cli("audit", run).code == 0
