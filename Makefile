@@ -37,7 +37,7 @@ $(VENV)/.demo: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev,inspect]'
 	touch $@ $(VENV)/.demo
 
 clean:

@@ -1,7 +1,7 @@
 """What the tests need from the machine, and the markers that say so.
 
-``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root,chromium,agents`` turns "not here" from a skip
-into a failure, and every other skip too, wherever it is asked for, so that
+``ROLEWALL_TEST_REQUIRE=docker,bubblewrap,root,chromium,agents,inspect`` turns "not here" from a
+skip into a failure, and every other skip too, wherever it is asked for, so that
 continuous integration cannot skip its way to green.
 """
 
@@ -27,6 +27,8 @@ import rolewall.errors
 from rolewall.errors import RolewallError
 from rolewall.sandbox import Backend, find_backend
 from rolewall.sandbox.docker.engine import engine_address
+from rolewall.terminal import counted
+from tests.scheduling import Together
 
 # The suite's own examples are the same in every run; `--hypothesis-profile=deep` looks for more.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -35,6 +37,7 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
+LEFT_OUT = pytest.StashKey[int]()
 REQUIRED = set(filter(None, os.environ.get("ROLEWALL_TEST_REQUIRE", "").split(",")))
 
 
@@ -59,29 +62,27 @@ def _agents_missing() -> str:
     return "" if Path(kept, "installed").exists() else f"tests/agents.sh has put nothing in {kept}"
 
 
+def _inspect_missing() -> str:
+    return "" if importlib.util.find_spec("inspect_ai") else "pip install -e '.[inspect]'"
+
+
 MISSING: dict[str, Callable[[], str]] = {
     "docker": lambda: _backend_missing("docker"),
     "bubblewrap": lambda: _backend_missing("bubblewrap"),
     "root": _root_missing,
     "chromium": _chromium_missing,
     "agents": _agents_missing,
+    "inspect": _inspect_missing,
 }
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    _leave_out_inspect(config, items)
     _leave_out_long(config, items)
     found = {name: check() for name, check in MISSING.items()}
     for item in items:
         for name, why in found.items():
             if why and item.get_closest_marker(name) and name not in REQUIRED:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {why}"))
-
-
-def _leave_out_inspect(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The extra is heavier than all the rest: only who asks for it, or has it, tests with it."""
-    if "inspect" not in REQUIRED and not importlib.util.find_spec("inspect_ai"):
-        _leave_out(config, items, lambda item: item.get_closest_marker("inspect") is not None)
 
 
 def _leave_out_long(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -94,7 +95,10 @@ def _leave_out_long(config: pytest.Config, items: list[pytest.Item]) -> None:
     names = {name for item in items for name in (item.nodeid, item.nodeid.partition("[")[0])}
     if strange := long - names:
         raise pytest.UsageError(f"{path} names what is no test: {', '.join(sorted(strange))}")
-    _leave_out(config, items, lambda i: bool({i.nodeid, i.nodeid.partition("[")[0]} & long))
+    out = [i for i in items if {i.nodeid, i.nodeid.partition("[")[0]} & long]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [item for item in items if item not in out]
+    config.stash[LEFT_OUT] = len(out)
 
 
 def _whole(config: pytest.Config) -> bool:
@@ -105,17 +109,35 @@ def _whole(config: pytest.Config) -> bool:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    return Together(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["whole"] = _whole(node.config)
 
 
-def _leave_out(
-    config: pytest.Config, items: list[pytest.Item], which: Callable[[pytest.Item], bool]
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Only a worker of xdist knows what it left out; each leaves out the same."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if output := getattr(node, "workeroutput", None):
+        node.config.stash[LEFT_OUT] = output["left_out"]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    out = [item for item in items if which(item)]
-    if out:
-        config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if not which(item)]
+    if number := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(
+            f"left out for their length: {counted(number, 'test')}, those of tests/long.txt;"
+            " `make test-long` runs them too"
+        )
 
 
 Report = pytest.TestReport | pytest.CollectReport

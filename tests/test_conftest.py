@@ -1,4 +1,4 @@
-"""The switch that forbids to skip."""
+"""The switch that forbids to skip, and what is left out of the whole suite."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 CONFTEST = Path(__file__).with_name("conftest.py")
+ROOT = str(CONFTEST.parents[1])
 TESTS = {
     "inside a test": "def test_it():\n    pytest.skip('said so')\n",
     "in a fixture": (
@@ -29,7 +30,7 @@ def run(directory: Path, text: str, required: str) -> subprocess.CompletedProces
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(directory)],
         cwd=directory,
-        env={**environment, "ROLEWALL_TEST_REQUIRE": required},
+        env={**environment, "ROLEWALL_TEST_REQUIRE": required, "PYTHONPATH": ROOT},
         capture_output=True,
         text=True,
         timeout=120,
@@ -56,3 +57,29 @@ def test_an_expected_failure_stays_one(tmp_path: Path) -> None:
     text = "@pytest.mark.xfail(reason='known')\ndef test_it():\n    raise RuntimeError\n"
     done = run(tmp_path, text, "root")
     assert done.returncode == 0 and "1 xfailed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_what_is_left_out_for_its_length_is_told(tmp_path: Path, workers: str) -> None:
+    shutil.copy(CONFTEST, tmp_path)
+    (tmp_path / "test_it.py").write_text(
+        "def test_short():\n    pass\n\ndef test_long():\n    0 / 0\n"
+    )
+    (tmp_path / "long.txt").write_text("# long\ntest_it.py::test_long\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    told = "left out for their length: 1 test, those of tests/long.txt; `make test-long`"
+    assert told in whole(tmp_path, workers, 0).stdout
+    assert told not in whole(tmp_path, workers, 1, ROLEWALL_TEST_LONG="1").stdout
+
+
+def whole(
+    directory: Path, workers: str, code: int, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "ROLEWALL_TEST_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", workers],
+        cwd=directory, env={**kept, **environment, "PYTHONPATH": ROOT}, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout
+    return done

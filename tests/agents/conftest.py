@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ import pytest
 
 from rolewall.roles import Trajectory
 from rolewall.roles.presets import PRESETS, THEN, Printed
+from tests.agents.agent import Agent
+from tests.agents.claude_code import CLAUDE_CODE
+from tests.agents.codex import CODEX
+from tests.agents.mini_swe_agent import MINI_SWE_AGENT
+from tests.agents.opencode import OPENCODE
 from tests.agents.parts import KEY, Script
 from tests.conftest import Episode, episodes_of
 from tests.models import Heard, ScriptedModel
@@ -22,6 +28,8 @@ from tests.models import Heard, ScriptedModel
 AGENTS = Path(
     os.environ.get("ROLEWALL_TEST_AGENTS") or Path.home() / ".cache" / "rolewall-test-agents"
 )
+EVERY = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, MINI_SWE_AGENT, OPENCODE)}
+BACKENDS = ("docker", "bubblewrap")
 MODEL = "scripted-model"
 APP = "def add(x):\n    return x\n"
 CHECK = 'import sys; sys.exit("x + 1" not in open("/workspace/app.py").read())\n'
@@ -31,6 +39,7 @@ CHECK = 'import sys; sys.exit("x + 1" not in open("/workspace/app.py").read())\n
 class Played:
     """A finished run of one episode, with what its model heard."""
 
+    agent: Agent
     run: Path
     episode: Episode
     heard: list[Heard]
@@ -67,30 +76,27 @@ def _part(path: Path, output: dict[str, Any]) -> bytes:
 Play = Callable[..., Played]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Play one episode in which the same agent is verifier and, unless another is named,
     executor."""
 
     def play(
-        preset: str,
+        agent: Agent,
         script: Script,
         backend: str,
-        files: dict[str, str] | None = None,
-        code: int = 0,
-        show: Path | None = AGENTS,
+        condition: str = "enforced",
         executor: dict[str, object] | None = None,
-        **settings: object,
     ) -> Played:
-        place = tmp_path_factory.mktemp(preset)
-        task = _task(place / "task", files or {})
+        place = tmp_path_factory.mktemp(agent.name)
+        task = _task(place / "task", agent.planted)
         with ScriptedModel(script) as model:
-            team = _team(place / "team", preset, model.url, settings, executor)
+            team = _team(place / "team", agent.name, model.url, executor)
             done = subprocess.run(
                 [
                     *(sys.executable, "-m", "rolewall", "run", str(team), "--tasks", str(task)),
-                    *("--backend", backend, "--allow-team-models", "-o", str(place / "run")),
-                    *(("--show", str(show)) if show else ()),
+                    *("--backend", backend, "--condition", condition, "--allow-team-models"),
+                    *("--show", str(AGENTS), "-o", str(place / "run")),
                 ],
                 capture_output=True,
                 text=True,
@@ -99,16 +105,38 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Play:
                 cwd=place,
                 env={**os.environ, "ROLEWALL_TEST_KEY": KEY},
             )
-            assert done.returncode == code, done.stdout + done.stderr
+            assert done.returncode == 0, done.stdout + done.stderr
             (episode,) = episodes_of(place / "run")
             assert not model.problems, model.problems
-            return Played(place / "run", episode, list(model.heard), script, done.stderr)
+            return Played(agent, place / "run", episode, list(model.heard), script, done.stderr)
 
     return play
 
 
-def _task(root: Path, files: dict[str, str]) -> Path:
-    for name, text in {"workspace/app.py": APP, "grader/check.py": CHECK, **files}.items():
+@pytest.fixture(scope="session")
+def plays(playing: Play) -> Play:
+    """An agent's one run on a backend, by its own script: made when it is first asked for."""
+    return cache(lambda name, backend: playing(EVERY[name], EVERY[name].script(), backend))
+
+
+def on_backends(*names: str, backends: Sequence[str] = BACKENDS) -> pytest.MarkDecorator:
+    """A test of the run of each of these agents on each backend."""
+    cases = [
+        pytest.param((name, backend), marks=getattr(pytest.mark, backend), id=f"{name}-{backend}")
+        for name in names
+        for backend in backends
+    ]
+    return pytest.mark.parametrize("played", cases, indirect=True)
+
+
+@pytest.fixture
+def played(request: pytest.FixtureRequest, plays: Play) -> Played:
+    return plays(*request.param)
+
+
+def _task(root: Path, planted: dict[str, str]) -> Path:
+    files = {f"workspace/{name}": text for name, text in {"app.py": APP, **planted}.items()}
+    for name, text in {"grader/check.py": CHECK, **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     grader = "grader: {command: {run: [python3, /grader/check.py], trust: outside}}"
@@ -118,15 +146,9 @@ def _task(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def _team(
-    root: Path,
-    preset: str,
-    url: str,
-    settings: dict[str, object],
-    executor: dict[str, object] | None,
-) -> Path:
+def _team(root: Path, preset: str, url: str, executor: dict[str, object] | None) -> Path:
     root.mkdir()
-    agent = {preset: {"model": MODEL, **settings}}
+    agent = {preset: {"model": MODEL}}
     team = {
         "team": "agents",
         "limits": {"phase_seconds": 100},

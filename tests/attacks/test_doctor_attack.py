@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolewall.attacks import Report, as_sheets
+from tests.fields import unsaid
 
 if TYPE_CHECKING:
     from attacks.conftest import Acted, Shown
@@ -30,6 +31,7 @@ def test_on_a_users_own_machine(ordinary: User, shown: Shown, acted: Acted) -> N
     assert report.holds and data["holds"] is True
     _what_is_not_shown_does_not_hold(report)
     assert json.loads(json.dumps(report.to_json())) == data
+    assert unsaid(data) == set()
     kept = ordinary.home / "report.json"
     kept.write_text(done.out)
     page = ordinary.python("-m", "rolewall.attacks", kept)

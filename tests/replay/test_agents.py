@@ -1,22 +1,13 @@
-"""What models asked for, by tools of our own or of real agents, is done without them."""
+"""What a model asked for by our own tools is done without it."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agents import test_claude_code, test_codex, test_mini_swe_agent, test_opencode
-from tests.agents.conftest import playing
 from tests.models import Heard, Say, ScriptedModel
 from tests.replay.conftest import Stage, calls
-
-if TYPE_CHECKING:
-    from tests.agents.conftest import Play
-    from tests.agents.parts import Script
-
-__all__ = ["playing"]
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -68,39 +59,3 @@ def test_a_chat_is_done_again_call_by_call(stage: Stage) -> None:
     assert {"app.py", "data/long.py"} <= set(kept)
     made = [[c.get("arguments") for c in calls(e, "00-executor")] for e in (then, now)]
     assert made[0] == made[1]
-
-
-REAL = {
-    "claude-code": test_claude_code.script,
-    "codex": test_codex.script,
-    "opencode": test_opencode.script,
-    "mini-swe-agent": test_mini_swe_agent.script,
-}
-
-
-@pytest.mark.agents
-@pytest.mark.parametrize("preset", REAL)
-def test_what_a_real_agent_did_is_done_without_it(preset: str, playing: Play) -> None:
-    script: Script = REAL[preset]()
-    then = playing(preset, script, "bubblewrap")
-    place = then.run.parent
-    stage = Stage(place, None, place / "task")  # type: ignore[arg-type]
-    now = stage.played(stage.again(place / "team" / "team.yaml"), "--replay", then.run)
-    record = now.record
-    assert (record["verdict"], record["grade"]) == ("approve", "pass")
-    assert record["isolated"] is True
-    for role in ("executor", "verifier"):
-        phase, before = now.phase(role), then.episode.phase(role)
-        # What is looked for is not there without the agent, or has another name each time.
-        assert phase["replay"]["drifted"] <= 1
-        assert phase["replay"]["calls"] == len(getattr(script, role))
-        assert phase["outcome"] == before["outcome"]
-        assert phase["attempts"]["edit_allowed"] == 0
-    assert now.phase("verifier")["attempts"]["edit_blocked"] > 0
-    assert _work(now.phase("executor")) == _work(then.episode.phase("executor"))
-
-
-def _work(phase: dict[str, object]) -> set[str]:
-    changes = phase["changes"]
-    assert isinstance(changes, list)
-    return {f"{c['zone']}/{c['path']}" for c in changes}
