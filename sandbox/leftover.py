@@ -17,6 +17,7 @@ from rolewall.sandbox.kit import clean_kits
 from rolewall.sandbox.owner import is_left_over, new_name
 from rolewall.sandbox.remove import remove_tree
 from rolewall.sandbox.runtime import cache_directory
+from rolewall.sandbox.stopping import to_the_end
 
 __all__ = ["clean_leftovers", "temporary_directory"]
 
@@ -38,7 +39,8 @@ def temporary_directory(*, cached: bool = False) -> Iterator[Path]:
     try:
         yield path
     finally:
-        remove_tree(path)
+        with to_the_end():
+            remove_tree(path)
 
 
 def clean_leftovers() -> list[str]:

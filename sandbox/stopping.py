@@ -7,13 +7,13 @@ that entered ``stoppable``, and not for those that it starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
 from rolewall.errors import Interrupted
 
-__all__ = ["check_stop", "heeding", "stoppable"]
+__all__ = ["check_stop", "heeding", "stoppable", "to_the_end"]
 
 EVERY = 256
 T = TypeVar("T")
@@ -35,6 +35,11 @@ def stoppable(asked: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _ASKED.reset(token)
+
+
+def to_the_end() -> AbstractContextManager[None]:
+    """Have work in the block go on whatever was asked: what cleans up is not broken off."""
+    return stoppable(_never)
 
 
 def check_stop(number: int) -> None:

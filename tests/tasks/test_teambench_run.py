@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +121,33 @@ def test_a_kept_start_that_was_altered_is_no_part_of_the_run(played: Played, cli
     ran = cli(*played.arguments, env=played.env)
     assert ran.code == 2
     assert "the directory holds a run with other tasks" in ran.err
+
+
+def test_interrupted_while_it_generates_nothing_is_left(
+    bench: Bench, tmp_path: Path, own_cache: Path
+) -> None:
+    bench.generated(
+        "SEEDED1_sum", "    def generate(self, seed):\n        import time; time.sleep(60)\n"
+    )
+    there = sorted(path.name for path in own_cache.iterdir())
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = [sys.executable, "-m", "rolewall", "run", team_in(tmp_path / "team"), "--tasks",
+             bench.root / "tasks", "--backend", "bubblewrap", "-o", tmp_path / "run"]  # fmt: skip
+    env = {**os.environ, "TMPDIR": str(temporary), "ROLEWALL_CACHE": str(own_cache)}
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=env) as made:
+        assert made.stderr is not None
+        assert "generating" in made.stderr.readline()
+        until = time.monotonic() + 60
+        while not any(temporary.iterdir()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        made.send_signal(signal.SIGINT)
+        _, said = made.communicate(timeout=60)
+    assert made.returncode == 130, said
+    assert list(temporary.iterdir()) == []
+    assert sorted(path.name for path in own_cache.iterdir() if path.name != "tasks") == there
+    assert not list((own_cache / "tasks").iterdir())
 
 
 def test_a_generator_that_fails_is_named_and_nothing_runs(
