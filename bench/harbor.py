@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [p for p in found if p.name in asked.tasks] if asked.tasks else found[:: asked.every]
     client, backend, rows = docker.APIClient(), find_backend("docker"), []
     client.import_image(io.BytesIO(_base()), repository=BASE.partition(":")[0], tag="base")
-    with tempfile.TemporaryDirectory(prefix="rolewall-bench-") as made:
-        scratch = Path(made).resolve()
-        team = _team(scratch / "team")
+    with ExitStack() as made:
+        made.callback(client.remove_image, BASE, force=True)
+        scratch = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="rolewall-bench-")))
+        team = _team(scratch.resolve() / "team")
         for task in chosen:
-            rows.append({"task": task.name, **_one(client, backend, team, task, scratch)})
+            rows.append({"task": task.name, **_one(client, backend, team, task, scratch.resolve())})
             print(f"{task.name}: {rows[-1]['grade']}", file=sys.stderr, flush=True)
-    client.remove_image(BASE, force=True)
     print(json.dumps(rows, indent=1) if asked.json else _as_text(rows, len(found)))
     return 0
 
@@ -87,6 +88,8 @@ def _one(
     client: docker.APIClient, backend: Backend, team: Team, task: Path, scratch: Path
 ) -> dict[str, Any]:
     name = f"hb__{task.name.lower()}"
+    if client.images(name):
+        return {"grade": "not built", "why": f"an image {name} is there, and is not ours to remove"}
     try:
         if why := _build(client, task, name):
             return {"grade": "not built", "why": why}

@@ -21,11 +21,9 @@ LACKING = re.compile(
     r"^/tests/[^\s:]{1,200}: (?:line )?\d+: ([\w./+-]{1,64}): (?:command )?not found$", re.M
 )
 # How pytest says that it did not get as far as the tests.
-BROKEN = re.compile(
-    r"^(?:INTERNALERROR> .{0,200}|.{0,200}error: unrecognized arguments: .{0,200}"
-    r"|.{0,200}No module named '?_?pytest'?$|  File \".{0,200}/bin/pytest\", line .{0,200})",
-    re.M,
-)
+INTERNAL = "INTERNALERROR> "
+UNUSABLE = re.compile(r"error: unrecognized arguments: |No module named '?_?pytest'?$")
+OUTERMOST = re.compile(r'  File ".{0,200}/bin/pytest", line ')
 UNREACHED = re.compile(
     r"could not resolve|temporary failure (?:in name resolution|resolving)|"
     r"name or service not known|no address associated with hostname|network is unreachable|"
@@ -77,11 +75,25 @@ class HarborGrader:
         said = f"{ran.stdout.text()}\n{ran.stderr.text()}"
         if absent := sorted(set(LACKING.findall(said))):
             return f"the tests ask for what the grade box lacks: {', '.join(absent[:10])}"
-        if broke := BROKEN.search(said):
-            return f"the tests' own program broke: {broke[0].strip()[:200]}"
+        if broke := _broke(said.splitlines()):
+            return f"the tests' own program broke: {broke.strip()[:200]}"
         if self.spec.fetches and UNREACHED.search(said):
             return f"the tests fetch with {', '.join(self.spec.fetches)}, and have no network"
         return ""
+
+
+def _broke(lines: list[str]) -> str:
+    """What pytest itself ended in; of a traceback that is the first line behind it."""
+    inside = [line for line in lines if line.startswith(INTERNAL) and line[len(INTERNAL) :].strip()]
+    if inside:
+        outer = [line for line in inside if not line[len(INTERNAL) :].startswith(" ")]
+        return (outer or inside)[-1].removeprefix(INTERNAL)
+    for number, line in enumerate(lines):
+        if UNUSABLE.search(line):
+            return line
+        if OUTERMOST.match(line):
+            return next((one for one in lines[number:] if one[:1].strip()), line)
+    return ""
 
 
 def _finding(ran: Completed, reward: Reward) -> Finding:

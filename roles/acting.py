@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from rolewall.errors import StorageError
 from rolewall.roles.agents import (
     Agent,
@@ -36,7 +38,10 @@ def act(agent: Agent, box: Box, turn: Turn) -> Acted:
         with Transcript.open(turn.transcript) as log:
             if not isinstance(agent, ReplayAgent):  # that one says whose calls it repeats
                 log.agent(agent.kind)
-            return _play(agent, box, turn, log)
+            began = time.monotonic()
+            acted = _play(agent, box, turn, log)
+            acted.seconds = time.monotonic() - began
+            return acted
     except OSError as error:
         raise StorageError(
             f"a transcript cannot be written: {error.strerror}", place=str(turn.transcript)

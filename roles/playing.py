@@ -73,7 +73,7 @@ class Replayed:
 
 @dataclass
 class Acted:
-    """How a turn went. ``seconds`` is the time its commands took.
+    """How a turn went. ``seconds`` is how long it took, and what it waited for its model.
 
     ``budget`` is the outcome of one that was refused a call of its model because its role's
     budget is spent; ``memory`` that of an agent that the kernel killed at the memory limit,
@@ -148,7 +148,6 @@ class Player:
         self, tool: str, arguments: dict[str, Any], done: Completed, begins: tuple[int, int]
     ) -> None:
         digest = hashlib.sha256(done.stdout.data + b"\0" + done.stderr.data).hexdigest()
-        self.acted.seconds += done.ended - done.started
         self.acted.returncode = done.returncode
         self.acted.evidence.append(
             Evidence(

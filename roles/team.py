@@ -134,7 +134,14 @@ def _collect(root: Root) -> tuple[dict[str, bytes], frozenset[str]]:
     contents: dict[str, bytes] = {}
     executables: set[str] = set()
     left = _MAX_BYTES
-    for entry in root.walk(skip=_LEFT_OUT, most=_MAX_FILES):
+    for number, entry in enumerate(root.walk(skip=_LEFT_OUT)):
+        if number == _MAX_FILES:
+            raise TeamError(
+                "too many files beside the team file, which roles are all shown",
+                place=root.place(""),
+                expected=f"at most {_MAX_FILES}",
+                hint="give the team a directory of its own",
+            )
         if entry.kind == "directory":
             continue
         _check_entry(root, entry.path, entry.kind)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
 from pathlib import Path
 
 from xdist.scheduler import LoadScopeScheduling
 
 __all__ = ["Together"]
 
-_ONCE = re.compile(r'scope="(?:module|session)"')
 ROOT = Path(__file__).parents[1]
 
 

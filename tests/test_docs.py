@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -46,6 +47,18 @@ def test_an_example_prints_what_the_page_says(
     assert ran.returncode == 0, ran.stderr
     assert output is not None, "an example without its output"
     assert ran.stdout == output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_shows_of_a_shell_is_whole(page: Path) -> None:
+    text = page.read_text("utf-8")
+    indented = re.findall(
+        r"(?:^    (?:python3|rolewall|pip|git|make|docker) .*\n(?:    .*\n)*)", text, re.M
+    )
+    for block in [*SHELL.findall(text), *map(textwrap.dedent, indented)]:
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True,
+                              timeout=20, check=False)  # fmt: skip
+        assert not done.stderr, block
 
 
 def test_the_library_page_has_an_example_of_each_part() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from rolewall.roles.absent import program_absent
@@ -19,6 +18,7 @@ __all__ = ["THEN", "PresetPlayer"]
 # The tool that stands in the transcript for the command ``Start.then``; the program itself
 # stands there under its preset's name.
 THEN = "trajectory"
+LAY = 'mkdir -p "${1%/*}" && cat > "$1"'
 
 
 class PresetPlayer(Player):
@@ -73,10 +73,11 @@ class PresetPlayer(Player):
     def _lay(self, files: Mapping[str, bytes]) -> bool:
         """Write the agent's files, as the role; what it may not write, this cannot either."""
         for path, data in files.items():
-            at = shlex.quote(path)
-            command = ["/bin/sh", "-c", f'mkdir -p "$(dirname {at})" && cat > {at}']
-            done = self.box.run(command, stdin=data, timeout=OWN_STEP_SECONDS)
+            argv = ["/bin/sh", "-c", LAY, "sh", path]
+            begins, streams = self._log.ends(), self._log.streams()
+            done = self.box.run(argv, stdin=data, timeout=OWN_STEP_SECONDS, streams=streams)
             if done.returncode != 0:
+                self._note("lay", {"path": path}, done, begins)
                 self.acted.outcome = outcome_of(done)
                 self.acted.returncode = done.returncode
                 return False

@@ -65,7 +65,8 @@ def escape(text: object, limit: int = 400) -> str:
     raw = str(text)
     if len(raw) > limit:
         head, tail = raw[: limit * 2 // 3], raw[-(limit // 3) :]
-        raw = f"{head}[... {len(raw) - len(head) - len(tail)} characters ...]{tail}"
+        cut = f"{head}[... {len(raw) - len(head) - len(tail)} characters ...]{tail}"
+        raw = min(cut, raw, key=len)
     # Nothing that is printable is hidden, and most of a large report is printable.
     return raw if raw.isprintable() else "".join(map(_visible, raw))
 

@@ -68,6 +68,11 @@ def test_garbage_is_told_to_the_model_and_never_a_traceback(chats: Chats) -> Non
     for told, (_, words) in zip(results, GARBAGE, strict=True):
         assert words in told and len(told) < 1500, told
     assert found.episode.phase("executor")["outcome"] == "done"
+    phase = found.episode.phase("executor")
+    lines = (found.episode.directory / phase["transcript"]).read_text().splitlines()
+    ran = [line for line in map(json.loads, lines) if "started" in line]
+    busy = sum(line["ended"] - line["started"] for line in ran)
+    assert found.episode.record["seconds"]["agents"] > busy + phase["usage"]["seconds"] > busy
     for heard in found.heard:  # what was said back is what any endpoint can read
         for message in heard.body["messages"]:
             for call in message.get("tool_calls", ()):

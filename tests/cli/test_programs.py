@@ -92,3 +92,24 @@ def test_a_run_that_came_to_no_record_takes_another_show(
     assert done.code == 0, done.err
     assert json.loads((run / "run.json").read_text())["shown"] == [str(install)]
     assert cli("audit", run).code == 0
+
+
+@pytest.mark.bubblewrap
+def test_what_an_agents_files_could_not_be_laid_for_is_in_its_transcript(
+    cli: Cli, studio: Studio, tmp_path: Path, install: Path
+) -> None:
+    lay(install, "#!/bin/sh", "codex")
+    (lay(install, "#!/bin/sh", "mkdir")).write_text("#!/bin/sh\necho no room for $2 >&2; exit 7\n")
+    team, run = studio.team(), tmp_path / "run"
+    body = json.loads(team.read_text())
+    body["roles"]["executor"]["agent"] = {"codex": {"model": "one"}}
+    body["models"] = {"main": {"endpoint": "http://127.0.0.1:9/v1", "allow": ["one"]}}
+    team.write_text(json.dumps(body))
+    done = cli("run", team, "--tasks", studio.task(), "--backend", "bubblewrap", "-o", run,
+               "--show", install, "--allow-team-models")  # fmt: skip
+    assert done.code == 0, done.err
+    (lines,) = run.glob("episodes/*/transcripts/*-executor.jsonl")
+    said = json.loads(lines.read_text())
+    assert (said["tool"], said["returncode"]) == ("lay", 7)
+    assert said["arguments"]["path"].endswith("/.codex/config.toml")
+    assert said["stderr"]["text"].startswith("no room for /home/")

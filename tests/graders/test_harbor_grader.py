@@ -89,7 +89,17 @@ LACKS = {
     "bash": (BASH, "uvx"),
     "dash": ("/tests/test.sh: 5: uvx: not found\n", "uvx"),
     "another script of the tests": ("/tests/more.sh: line 1: ./curl: command not found\n", "curl"),
-    "pytest that breaks": ("INTERNALERROR> Traceback (most recent call last):\n", "broke"),
+    "pytest that breaks": (
+        "INTERNALERROR> Traceback (most recent call last):\nINTERNALERROR>   File 'x'\n"
+        "INTERNALERROR> PackageNotFoundError: pluggy\nmore\n",
+        "broke: PackageNotFoundError: pluggy",
+    ),
+    "pytest that does not start": (
+        'Traceback (most recent call last):\n  File "/usr/local/bin/pytest", line 3, in <module>\n'
+        "    from py import x\nModuleNotFoundError: No module named 'py'\n",
+        "broke: ModuleNotFoundError: No module named 'py'",
+    ),
+    "pytest that is cut off": ('  File "/usr/bin/pytest", line 3\n    from py', "/usr/bin/pytest"),
     "pytest without a plug-in": ("pytest: error: unrecognized arguments: --ctrf x\n", "--ctrf"),
     "no pytest": ("/usr/bin/python3: No module named pytest\n", "pytest"),
     "the network": ("curl: (6) Could not resolve host: astral.sh\n", "no network"),

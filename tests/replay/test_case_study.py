@@ -118,12 +118,6 @@ def _tables(lines: list[str]) -> Iterator[str]:
         yield "\n".join(lines[begins:ends])
 
 
-def _results(run: Path) -> list[str]:
-    """The same, without what says that the recording was stopped before its last tasks."""
-    apart = ("incomplete: ", "graders unchecked: ")
-    return [line for line in _compared(run) if not line.startswith(apart)]
-
-
 def _bench(name: str) -> ModuleType:
     """A program of the bench, which is no package."""
     spec = importlib.util.spec_from_file_location(f"offline_model_{name}", BENCH / f"{name}.py")

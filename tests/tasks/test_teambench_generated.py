@@ -124,6 +124,8 @@ def test_data_that_git_lfs_did_not_fetch_is_said(bench: Bench) -> None:
     assert load_task(directory).notes == (
         "Git LFS pointers stand where data should: datasets/tides.csv",
     )
+    address = bench.SUM.replace("a, b =", "at = 'https://tides.com/x'; a, b =")
+    assert load_task(bench.generated("SUM3_address", address)).notes == ()
     bench.generated("SUM2_more", bench.SUM.replace("a, b =", f"a, b = int({read}),"))
     with pytest.raises(TaskError, match=r"ValueError.*Git LFS pointers"):
         made(bench.root / "tasks" / "SUM2_more")

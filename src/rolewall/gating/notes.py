@@ -28,9 +28,10 @@ def notes_of(side: Side, numbers: Numbers, rules: Rules) -> Iterator[str]:
         yield f"the trust of the grader is not stated in {unstated} of {total}"
     shared = sum(row.isolated is False for row in graded)
     if shared:
+        refuses = "" if rules.require_isolated else " (--require-isolated refuses that)"
         yield (
             f"in {shared} of {total} the verdict was made beside the work it judged,"
-            " which could have changed it (--require-isolated refuses that)"
+            f" which could have changed it{refuses}"
         )
     if side.repaired:
         yield (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -57,12 +59,15 @@ def _shared(bench: Root, program: str, source: bytes) -> Iterator[str]:
 
 
 def _data(bench: Root, source: bytes) -> Iterator[str]:
-    """The data files whose names, with or without an ending, the program's source has."""
+    """The data files whose names the program's source has, or without their ending as a whole
+    word of a text: an address that begins with it is none."""
     if bench.kind(_DATASETS) is None:
         return
     for entry in bench.walk(_DATASETS):
-        stem = PurePosixPath(entry.path).stem
-        if entry.kind != "directory" and stem.encode("utf-8", "surrogateescape") in source:
+        path = PurePosixPath(entry.path)
+        name, stem = (os.fsencode(word) for word in (path.name, path.stem))
+        whole = rb"[\"'/]" + re.escape(stem) + rb"[\"'/]"
+        if entry.kind != "directory" and (name in source or re.search(whole, source)):
             yield entry.path
 
 
