@@ -16,6 +16,7 @@ __all__ = ["REWARD_DIRECTORY", "Reward", "RewardError", "read_reward"]
 REWARD_DIRECTORY = "verifier"
 LIMIT = 64 * 1024
 MOST_REWARDS = 100
+NAME = 100
 
 
 class RewardError(Exception):
@@ -72,8 +73,11 @@ def _from_json(text: bytes) -> Reward:
         raise RewardError(str(error)) from None
     if not isinstance(data, dict) or not 0 < len(data) <= MOST_REWARDS:
         raise RewardError(f"reward.json is not an object of 1 to {MOST_REWARDS} numbers")
-    values = {str(name)[:100]: _number(value, name) for name, value in data.items()}
-    return Reward(values.get("reward", min(values.values())), values)
+    whole = {name: _number(value, name) for name, value in data.items()}
+    values: dict[str, float] = {}
+    for name, value in whole.items():  # of names that are alike as far as they are kept, the least
+        values[name[:NAME]] = min(value, values.get(name[:NAME], value))
+    return Reward(whole.get("reward", min(whole.values())), values)
 
 
 def _number(value: object, name: str) -> float:

@@ -32,6 +32,7 @@ from rolewall.roles.gateway import (
     OpenDoor,
     Purse,
     Tape,
+    key_notes,
     keys_of,
     read_tape,
 )
@@ -140,6 +141,7 @@ __all__ = [
     "check_spec",
     "claim_seen",
     "complete_and_seal",
+    "key_notes",
     "keys_of",
     "load_team",
     "mappings",

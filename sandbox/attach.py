@@ -16,12 +16,33 @@ from contextlib import ExitStack
 from rolewall.errors import BoxError, InputError
 from rolewall.sandbox.guard import guarded
 from rolewall.sandbox.init import init_path
-from rolewall.sandbox.protocol import ZoneMount
+from rolewall.sandbox.protocol import BoxSpec, ZoneMount
 from rolewall.sandbox.uids import Identity
+from rolewall.sandbox.workdir import further_places
 
-__all__ = ["attach_zones"]
+__all__ = ["MOST_ZONES", "attach_zones", "check_count"]
+
+MOST_ZONES = 64
+"""As many as init mounts (``ZONES_MAX`` in ``init/attach.c``), a second place of one included."""
 
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
+
+
+def check_count(spec: BoxSpec) -> None:
+    """Hold that a box can have so many zones: the same on every backend and for every user,
+    though not all of them mount by init.
+
+    Raises:
+        InputError: it has more.
+    """
+    zones = len(spec.mounts) + len(further_places(spec))
+    if zones > MOST_ZONES:
+        raise InputError(
+            "more zones than a box can have",
+            place=f"the box of {spec.label}",
+            got=str(zones),
+            expected=f"at most {MOST_ZONES}",
+        )
 
 
 def attach_zones(

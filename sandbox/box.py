@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Self
 
 from rolewall.errors import BoxError, InfrastructureError, TapError
-from rolewall.sandbox.attach import attach_zones
+from rolewall.sandbox.attach import attach_zones, check_count
 from rolewall.sandbox.channel import Channel
 from rolewall.sandbox.environment import box_environment
 from rolewall.sandbox.guard import guarded
@@ -317,6 +317,7 @@ def open_box(
         InputError: the spec names an image, a zone or a destination that no box
             can have.
     """
+    check_count(spec)
     with guarded("start a box"):
         launched = backend.launch(spec)
     box = Box(spec, launched)

@@ -45,9 +45,13 @@ LINKS = f"{SHOWN}/bin"
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc",
            "/rolewall", "/run", "/sbin", "/sys", "/usr", "/var")  # fmt: skip
 # Where programs of the caller's keep keys; whoever shows such a directory shows them.
-_KEYS = (".aws", ".azure", ".claude", ".claude.json", ".codex", ".config", ".docker",
-         ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".local/share/opencode",
-         ".netrc", ".npmrc", ".password-store", ".pypirc", ".ssh")  # fmt: skip
+_KEYS = (".aws", ".azure", ".boto", ".cargo/credentials", ".cargo/credentials.toml", ".claude",
+         ".claude.json", ".codex", ".composer/auth.json", ".config", ".databrickscfg", ".docker",
+         ".gem/credentials", ".git-credentials", ".gnupg", ".gradle/gradle.properties",
+         ".kube", ".local/share/keyrings", ".local/share/opencode", ".m2/settings-security.xml",
+         ".m2/settings.xml", ".my.cnf", ".mylogin.cnf", ".netrc", ".npmrc", ".password-store",
+         ".pgpass", ".pypirc", ".s3cfg", ".ssh", ".terraform.d/credentials.tfrc.json",
+         ".terraformrc", ".vault-token", ".yarnrc.yml")  # fmt: skip
 _PROGRAMS = ("bin", "node_modules/.bin", "")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,5}\Z")
@@ -70,7 +74,7 @@ def check_shown(directories: Sequence[Path], apart: Mapping[str, Path]) -> tuple
     found = tuple(Path(os.path.abspath(path)) for path in directories)
     for path in found:
         _check_path(path)
-        for what, other in {**_never(), **apart}.items():
+        for what, other in {**_never(path), **apart}.items():
             _check_apart(path, what, other)
         for what, other in _made_later().items():
             _check_apart(path, what, other, inside=False)
@@ -110,12 +114,20 @@ def _made_later() -> dict[str, Path]:
     return found
 
 
-def _never() -> dict[str, Path]:
-    """What no box is shown, by a word for it."""
+def _never(path: Path) -> dict[str, Path]:
+    """What no box is shown, by a word for it, as far as ``path`` may meet it."""
     import rolewall
 
     package = Path(rolewall.__file__).parent
-    keys = {f"a place of keys, {home / name}": home / name for home in _homes() for name in _KEYS}
+    places = {home / name for home in _homes() for name in _KEYS}
+    # Of others' homes, only what is there: a service may live beside its programs.
+    places |= {
+        home / name
+        for home in _homes_around(path)
+        for name in _KEYS
+        if os.path.lexists(home / name)
+    }
+    keys = {f"a place of keys, {place}": place for place in places}
     system = {f"a part of the system, {path}": Path(path) for path in _SYSTEM}
     return {
         **keys,
@@ -134,6 +146,12 @@ def _homes() -> set[Path]:
         with suppress(KeyError):
             found.add(Path(pwd.getpwnam(name).pw_dir))
     return found
+
+
+def _homes_around(path: Path) -> set[Path]:
+    """Whoever's home holds ``path`` or lies in it: root may show what is anybody's."""
+    homes = {Path(os.path.realpath(user.pw_dir)) for user in pwd.getpwall() if user.pw_dir}
+    return {home for home in homes if path.is_relative_to(home) or home.is_relative_to(path)}
 
 
 def _check_apart(path: Path, what: str, other: Path, *, inside: bool = True) -> None:

@@ -30,6 +30,7 @@ _TIERS = (None, "auto", "default", "standard_only", "flex")
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _TIMES = ("n", "best_of")
 MOST_TIMES = 128
+MANY_TOKENS = 50_000
 _LARGEST = 1 << 40
 
 
@@ -42,6 +43,8 @@ class Asked:
         counted: whether the agent itself asked for a stream's usage.
         answer_tokens: how many its answers may have at most, all together; None: it does
             not say.
+        much: whether it wants several answers, or more of each token than its letters, so
+            that it is its own doing how large the answer is.
     """
 
     target: Target
@@ -50,6 +53,7 @@ class Asked:
     payload: bytes
     counted: bool
     answer_tokens: int | None
+    much: bool
 
 
 def admit(target: Target, data: bytes, allow: Sequence[str]) -> Asked:
@@ -71,7 +75,9 @@ def admit(target: Target, data: bytes, allow: Sequence[str]) -> Asked:
     stream = body.get("stream") is True and target.counts
     counted = _ask_for_usage(body) if stream and target.protocol == "chat" else True
     payload = json.dumps(body, separators=(",", ":")).encode()
-    return Asked(target, model, stream, payload, counted, _answer_tokens(body))
+    tokens = _answer_tokens(body)
+    much = _wants_much(body, target.protocol)
+    return Asked(target, model, stream, payload, counted, tokens, much)
 
 
 def _check_names(body: dict[str, Any], protocol: Protocol) -> None:
@@ -142,6 +148,15 @@ def _answer_tokens(body: dict[str, Any]) -> int | None:
     if not limits or not all(0 < limit < _LARGEST for limit in limits):
         return None
     return max(limits) * max(times, default=1)
+
+
+def _wants_much(body: dict[str, Any], protocol: Protocol) -> bool:
+    if any(body.get(name) not in (None, 1) for name in _TIMES):
+        return True
+    if body.get("logprobs") or body.get("top_logprobs") or "logprobs" in str(body.get("include")):
+        return True
+    # What a tool is called with is no text there, but values that a model says one by one.
+    return protocol == "messages" and (_answer_tokens(body) or 0) > MANY_TOKENS
 
 
 def _whole(value: object, name: str) -> int:

@@ -40,6 +40,7 @@ class Door:
         self._way = way
         self._entrance = Entrance(way, purse, log)
         self._begun = 0
+        self._looking = asyncio.Lock()
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -76,7 +77,7 @@ class Door:
     async def _exchange(
         self, request: web.BaseRequest, asked: Asked, exchange: Exchange, reserved: Reserved
     ) -> web.StreamResponse:
-        passing = Passing(request, asked, exchange, self._way.scrubber)
+        passing = Passing(request, asked, exchange, self._way.scrubber, self._looking)
         seconds: float | None = None
         exchange.replayed = self._way.replayed
         try:
@@ -84,7 +85,7 @@ class Door:
                 seconds = reply.seconds
                 await passing.take(reply)
         except NoAnswer as error:
-            exchange.fail(error.why)
+            exchange.fail(error.why, error.fault)
             exchange.paid = error.paid
             passing.broke(error)
         except (OSError, asyncio.CancelledError):

@@ -22,7 +22,7 @@ NO_ROOM = "there is no room left to record the answer"
 MAX_REFUSALS = 1000  # lines of what was refused; more are counted only
 SHOWN_REFUSED = 64 << 10
 
-Fault = Literal["", "endpoint", "agent", "record"]
+Fault = Literal["", "endpoint", "agent", "record", "withheld"]
 
 
 @dataclass
@@ -37,8 +37,8 @@ class Exchange:
         events: a stream as it came.
         refused: why the gateway let it nowhere, in a word; empty if it went out.
         failed: why there is no answer, or not all of one; else empty. ``fail`` sets it.
-        fault: whose it is: the endpoint's, that of the agent, which left, or that of the
-            record, which has no room.
+        fault: whose it is: the endpoint's, that of the agent, which left, that of the
+            record, which has no room, or nobody's: the agent must not have it.
         paid: whether a budget is charged for it: a model has answered, or may have been at
             work when it broke off.
     """
@@ -82,6 +82,7 @@ class Exchange:
             "refused": self.refused,
             "failed": self.failed,
             "paid": self.paid,
+            "withheld": self.fault == "withheld",
             "replayed": self.replayed,
         }
         parts = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-__all__ = ["NOT_THERE", "NoAnswer", "Reply", "blames_endpoint"]
+__all__ = ["NOT_THERE", "NoAnswer", "Reply", "TooMuch", "Withheld", "blames_endpoint"]
 
 # Answers that speak of the request alone. All other errors are those of an account, an
 # address, a service: no agent is to blame for them.
@@ -25,6 +25,8 @@ class NoAnswer(Exception):
     """The endpoint gave none. ``status`` is what the agent gets in place of it; ``paid``
     whether a model may have been at work all the same."""
 
+    fault: ClassVar[Literal["endpoint", "withheld"]] = "endpoint"
+
     def __init__(self, why: str, status: int = 502, *, paid: bool = True) -> None:
         super().__init__(why)
         self.why = why
@@ -32,10 +34,26 @@ class NoAnswer(Exception):
         self.paid = paid
 
 
+class TooMuch(NoAnswer):
+    """More of one than can be looked through."""
+
+
+class Withheld(NoAnswer):
+    """There is one, or the beginning of one, that the agent must not have. A role can bring its
+    model to say anything, so that it is no failure of the endpoint: else a role that did badly
+    could end its episode in an error. A program asks no second time for this status."""
+
+    fault = "withheld"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, 403)
+
+
 @dataclass
 class Reply:
     """``body`` raises NoAnswer where it breaks off. Of ``seconds``, a recording knows how long
-    the answer took then; ``failed`` is what the recording says went wrong after this much."""
+    the answer took then; ``failed`` is what the recording says went wrong after this much, and
+    ``withheld`` whether the rest was kept from the agent."""
 
     status: int
     streamed: bool
@@ -43,6 +61,11 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     failed: str = ""
+    withheld: bool = False
+
+    def break_off(self) -> NoAnswer:
+        """What a recording's answer ends in."""
+        return Withheld(self.failed) if self.withheld else NoAnswer(self.failed)
 
 
 def blames_endpoint(status: int, body: Any) -> bool:

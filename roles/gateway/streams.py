@@ -19,23 +19,28 @@ class Splitter:
     """Hands out whole events, with what ends them."""
 
     def __init__(self) -> None:
-        self._held = b""
+        self._held = bytearray()
         self._looked = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes of an event that has no end yet."""
+        return len(self._held)
 
     def feed(self, data: bytes) -> list[bytes]:
         self._held += data
         found, start = [], 0
         # Three bytes of an end may have come already.
         for end in _END.finditer(self._held, max(0, self._looked - 3)):
-            found.append(self._held[start : end.end()])
+            found.append(bytes(self._held[start : end.end()]))
             start = end.end()
-        self._held = self._held[start:]
+        del self._held[:start]
         self._looked = len(self._held)
         return found
 
     def rest(self) -> bytes:
         """What came after the last whole event."""
-        held, self._held, self._looked = self._held, b"", 0
+        held, self._held, self._looked = bytes(self._held), bytearray(), 0
         return held
 
 

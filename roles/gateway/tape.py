@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rolewall._files import load_json, open_regular
 from rolewall.errors import RecordError
 from rolewall.roles.gateway.admission import Asked
 from rolewall.roles.gateway.exchange import MAX_FILE, MAX_LINE
-from rolewall.roles.gateway.reply import NoAnswer, Reply
+from rolewall.roles.gateway.reply import NoAnswer, Reply, Withheld
 
 __all__ = ["Tape", "read_tape"]
 
@@ -35,6 +35,7 @@ class _Taken:
     seconds: float
     failed: str
     paid: bool
+    withheld: bool
 
 
 class Tape:
@@ -60,10 +61,15 @@ class Tape:
             # A status that no program asks again for: a recording gets no further answer.
             raise NoAnswer("the recording has no further answer", 410, paid=False)
         if taken.status is None:
-            why = taken.failed or "the recorded exchange has no answer"
-            raise NoAnswer(why, paid=taken.paid)
-        body = _once(taken.data)
-        yield Reply(taken.status, taken.streamed, body, seconds=taken.seconds, failed=taken.failed)
+            raise _no_answer(taken)
+        yield Reply(
+            taken.status,
+            taken.streamed,
+            _once(taken.data),
+            seconds=taken.seconds,
+            failed=taken.failed,
+            withheld=taken.withheld,
+        )
 
     def _take(self, asked: Asked) -> _Taken | None:
         request = _same(json.loads(asked.payload))
@@ -77,6 +83,13 @@ class Tape:
         return found
 
 
+def _no_answer(taken: _Taken) -> NoAnswer:
+    why = taken.failed or "the recorded exchange has no answer"
+    error = Withheld(why) if taken.withheld else NoAnswer(why)
+    error.paid = taken.paid
+    return error
+
+
 async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
@@ -88,20 +101,27 @@ def read_tape(path: Path, sha256: str) -> Tape:
         RecordError: it cannot be read, is none, or not the one with this digest.
     """
     found: list[tuple[int, _Taken]] = []
-    digest = hashlib.sha256()
     try:
         with open(open_regular(path), "rb") as file:
+            _check_digest(file, path, sha256)
+            file.seek(0)
             for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
-                if file.tell() > 2 * MAX_FILE:
-                    raise RecordError("too large", place=str(path))
-                digest.update(line)
                 _line(line, f"{path}:{number}", found)
     except OSError as error:
         raise RecordError(f"cannot read: {error.strerror}", place=str(path)) from error
+    return Tape([taken for _, taken in sorted(found, key=lambda pair: pair[0])])
+
+
+def _check_digest(file: BinaryIO, path: Path, sha256: str) -> None:
+    """Before anything is made of what it says."""
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+        if file.tell() > 2 * MAX_FILE:
+            raise RecordError("too large", place=str(path))
     if digest.hexdigest() != sha256:
         raise RecordError("not what was recorded", place=str(path), got=digest.hexdigest(),
                           expected=sha256)  # fmt: skip
-    return Tape([taken for _, taken in sorted(found, key=lambda pair: pair[0])])
 
 
 def _line(line: bytes, place: str, found: list[tuple[int, _Taken]]) -> None:
@@ -109,24 +129,40 @@ def _line(line: bytes, place: str, found: list[tuple[int, _Taken]]) -> None:
     try:
         if not value["refused"]:
             found.append((int(value["n"]), _taken(value)))
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise RecordError(f"no recorded exchange: {problem}", place=place) from None
 
 
 def _taken(value: dict[str, Any]) -> _Taken:
     events = value.get("events")
     data = events if events is not None else _text(value["response"])
-    status = value["status"]
+    if not isinstance(data, str):
+        raise TypeError("events are no text")
     return _Taken(
         path=str(value["path"]),
         request=_same(value["request"]),
-        status=int(status) if status is not None else None,
+        status=_status(value["status"]),
         data=data.encode(),
         streamed=events is not None,
-        seconds=max(0.0, float(value["ended"]) - float(value["started"])),
+        seconds=max(0.0, _time(value["ended"]) - _time(value["started"])),
         failed=str(value["failed"]),
         paid=bool(value.get("paid", True)),
+        withheld=bool(value.get("withheld", False)),
     )
+
+
+def _status(status: object) -> int | None:
+    if status is None:
+        return None
+    if isinstance(status, bool) or not isinstance(status, int) or not 100 <= status <= 599:
+        raise ValueError(f"{status!r:.100} is no status of HTTP's")
+    return status
+
+
+def _time(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r:.100} is no time")
+    return float(value)
 
 
 def _text(response: object) -> str:

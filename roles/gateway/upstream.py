@@ -133,5 +133,5 @@ def _passed_back(headers: Mapping[str, str], scrubber: Scrubber) -> dict[str, st
     return {
         name: value
         for name, value in found.items()
-        if len(value) <= _LONGEST_HEADER and not scrubber.holds(value)
+        if len(value) <= _LONGEST_HEADER and not scrubber.holds_part(value)
     }

@@ -30,7 +30,8 @@ class ModelUse:
     Attributes:
         calls: requests for an answer that went to the endpoint.
         refused: requests that the gateway let nowhere.
-        failed: calls that the endpoint gave no answer to, or not to its end.
+        failed: calls that the endpoint gave no answer to, or not to its end, or one that the
+            agent must not have.
         input, cached, output: tokens, where an endpoint told; ``cached`` are part of ``input``.
             None: nobody told anything.
         uncounted: answers whose tokens nobody told; the sums are then too small.

@@ -36,8 +36,11 @@ from rolewall.tasks import role_environment
 
 __all__ = ["check_programs"]
 
-# Each program that the box would try for a name, and its first line: no builtin of the shell.
+# Each program that the box would try for a name, and its first line as far as the kernel reads it
+# (a program may have no second one): no builtin of the shell.
 LOOK = """
+line='
+'
 case $1 in
 /*) set -- "$1" ;;
 *)  name=$1; set -f; IFS=:; set --
@@ -45,7 +48,11 @@ case $1 in
 esac
 for path do
     if [ -f "$path" ] && [ -x "$path" ]; then
-        head=; IFS= read -r head < "$path"
+        if command -v head > /dev/null; then head=$(head -c 256 < "$path")
+        elif command -v dd > /dev/null; then head=$(dd bs=256 count=1 < "$path")
+        else head=; IFS= read -r head < "$path"
+        fi
+        head=${head%%"$line"*}
         case $head in '#!'*) ;; *) head= ;; esac
         printf '%s\\n%s\\n' "$path" "$head"
     fi

@@ -21,7 +21,7 @@ from rolewall.plan import Plan, make_plan
 from rolewall.progress import Progress, shown_progress
 from rolewall.record import EpisodeRecord
 from rolewall.replaying import Recording, open_recording
-from rolewall.roles import Team, keys_of, load_team
+from rolewall.roles import Team, key_notes, keys_of, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import PlanRef, ReplayRef, Run
 from rolewall.sandbox import Backend, check_shown, find_backend, storage
@@ -89,6 +89,7 @@ def _check_models(asked: Asked, team: Team) -> None:
     if asked.replay is None:
         asked.grants.models(team)
         keys_of(team.endpoints, os.environ)
+        say(key_notes(team.endpoints, os.environ), sys.stderr)
 
 
 def _run(

@@ -46,7 +46,7 @@ def test_the_agent_is_told_that_its_edit_failed(played: Played) -> None:
 
 def test_the_key_is_nowhere_in_the_box_nor_in_what_was_recorded(played: Played) -> None:
     output = played.said("executor")
-    assert set(found_by(output, "sk-secret").values()) == {0}, output
+    assert set(found_by(output, "sk-secre").values()) == {0}, output
     twins = found_by(output, "rolewall-no")
     assert len(twins) == 3 and min(twins.values()) > 0, output
     for path in played.run.rglob("*"):

@@ -109,6 +109,18 @@ def test_what_is_not_acceptable_is_refused_by_name(
     assert says in done.err and "Traceback" not in done.err and done.err.count("\n") == 1
 
 
+def test_more_zones_than_a_box_can_have_are_refused_by_their_number(
+    cli: Cli, tmp_path: Path
+) -> None:
+    words = []
+    for number in range(65):
+        (tmp_path / f"d{number}").mkdir()
+        words += ["--zone", f"z{number}={tmp_path}/d{number}:read"]
+    done = cli("exec", "--role", "verifier", *words, "--", "true")
+    assert done.code == 125 and "more zones" in done.err and "at most 64" in done.err
+    assert "usage" not in done.err
+
+
 def test_a_file_shared_between_two_zones_is_refused(
     cli: Cli, zones: dict[str, Path], backend: Backend
 ) -> None:

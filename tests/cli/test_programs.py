@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from rolewall.programs import LOOK
 
 if TYPE_CHECKING:
     from conftest import Cli, Studio
@@ -70,6 +74,36 @@ def test_a_script_is_found_where_its_interpreter_is_and_behind_one_that_has_none
                "-o", tmp_path / "run", "--show", install, "--show", second)  # fmt: skip
     assert done.code == 2
     assert "roles.verifier.agent.command: /rolewall/agents/bin/own is there" in done.err
+
+
+@pytest.mark.parametrize("having", [("head", "dd"), ("dd",), ()])
+def test_no_more_of_a_program_is_read_than_tells_what_runs_it(
+    having: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A program need have no second line, and a shell reads it byte by byte; where an image has
+    nothing better, it does."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    for name in having:
+        (place / name).symlink_to(shutil.which(name) or "")
+    script, large, binary = (place / name for name in ("script", "large", "binary"))
+    script.write_text("#!/bin/no-node --flag\necho '#!'\n")
+    binary.write_bytes(b"\x7fELF\0\0#!/bin/sh\n")
+    with large.open("wb") as file:
+        file.write(b"#!/bin/" + b"x" * 300)
+        file.truncate((1 << 30) if having else 1000)
+    heads = []
+    for path in (script, large, binary):
+        path.chmod(0o755)
+        done = subprocess.run(
+            ["/bin/sh", "-c", LOOK, "sh", str(path)],
+            env={"PATH": str(place)}, capture_output=True, timeout=60, check=True,
+        )  # fmt: skip
+        found, head, *_ = done.stdout.split(b"\n")
+        assert found == str(path).encode()
+        heads.append(head)
+    assert heads[0] == b"#!/bin/no-node --flag" and not heads[2]
+    assert heads[1][:256] == b"#!/bin/" + b"x" * 249
 
 
 @pytest.mark.bubblewrap

@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -232,6 +233,47 @@ def test_an_answer_without_end_is_ended(opened: Open, plain_server: Callable[[by
     client = opened(plain_server(said))
     assert client.ask().status == 502
     assert "larger" in client.exchanges[0]["failed"]
+
+
+def many(times: int) -> bytes:
+    return b'{"id": "kept", "choices": [' + b",".join([b"[]"] * times) + b"]}"
+
+
+ROWS = b'data: "' + b"," * 150_000 + b'"\n\n'
+MUCH = {
+    "values": (b"%b", many(200_000), many(1000), "200,000 values"),
+    "values of an event": (b"data: %b\n\n", many(200_000), many(1000), "200,000 values"),
+    "values in all": (b"%b", ROWS * 30, ROWS, "4,000,000 values"),
+    "an event": (b'data: "%b"\n\n', b"x" * (9 << 20), b"x" * 70_000, "8 MiB"),
+    "an event without an end": (b"data: %b", b"x" * (9 << 20), b"x" * 70_000, "8 MiB"),
+}
+
+
+@pytest.mark.parametrize(("shape", "much", "some", "why"), MUCH.values(), ids=MUCH)
+def test_what_would_take_long_to_look_through_is_not(
+    shape: bytes, much: bytes, some: bytes, why: str, opened: Open, model: Model
+) -> None:
+    """All phases of a run share one gateway. Its twin comes as it is."""
+    stream = b"data: " in shape + much
+    head = EVENTS if stream else {}
+    client = opened(model(lambda heard: Say(raw=shape % some, headers=head)).url)
+    assert client.ask(stream=stream).body == shape % some
+    client = opened(model(lambda heard: Say(raw=shape % much, headers=head)).url)
+    with suppress(http.client.IncompleteRead):
+        assert client.ask(stream=stream).status == 502
+    client.end()
+    assert why in client.exchanges[0]["failed"] and not client.exchanges[0]["withheld"]
+    assert isinstance(client.door.trouble, ModelUnavailable)
+
+
+def test_what_the_agent_asked_to_be_large_is_its_own(opened: Open, model: Model) -> None:
+    """With the letters of every token, twenty times, an answer is as large as a role wants."""
+    client = opened(model(lambda heard: Say(raw=many(200_000))).url)
+    for more in ({"logprobs": True, "top_logprobs": 20}, {"n": 128}):
+        got = client.ask(**more)
+        assert (got.status, got.word) == (403, "withheld")
+        assert got.headers["x-should-retry"] == "false"
+    assert client.end().failed == 2 and client.door.trouble is None
 
 
 @pytest.fixture

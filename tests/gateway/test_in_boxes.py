@@ -317,6 +317,22 @@ def test_nothing_starts_without_grant_or_key(works: Works, model: ScriptedModel)
 
 
 @pytest.mark.bubblewrap
+def test_a_local_server_that_takes_any_word_for_a_key(works: Works) -> None:
+    """A model may say the word."""
+    spoken = f"{GOOD}# EMPTY lines count as none\n"
+    with ScriptedModel(
+        {"You are the verifier": [Say("approve")], "You are the executor": [Say(spoken)]}
+    ) as model:
+        done = works.run(works.team(model.url, TEAM), key="EMPTY")
+        assert done.code == 0, done.err
+        assert {heard.headers["Authorization"] for heard in model.heard} == {"Bearer EMPTY"}
+    assert done.record["error"] is None, done.err
+    (said,) = (line for line in done.err.splitlines() if "in place of a key" in line)
+    assert "A_MODEL_KEY" in said and "EMPTY" not in said
+    (line,) = done.exchanges("00-executor")
+    assert line["response"]["choices"][0]["message"]["content"] == spoken
+
+
 def test_a_spent_budget_is_the_roles_own_end(spent: Done) -> None:
     """Refused in the protocol's words, told as an outcome, and no error of the episode."""
     phase = spent.phase("executor")

@@ -123,11 +123,26 @@ def test_a_call_that_reached_no_model_costs_nothing_again(
     assert [again.ask(max_tokens=200).status for _ in range(2)] == [502, 403 if reached else 502]
 
 
+def line_with(**other: object) -> bytes:
+    line = {"n": 1, "path": PATHS[0], "request": {}, "status": 200, "response": {}, "started": 1.0,
+            "ended": 2.0, "refused": "", "failed": ""}  # fmt: skip
+    return json.dumps(line | other).encode() + b"\n"
+
+
 WRONG = {
     "nothing of the kind": b"{}\n",
     "no JSON": b"hello\n",
     "a list": b"[]\n",
     "a number of a kind": b'{"refused": "", "n": "one"}\n',
+    "events that are no text": line_with(events=5),
+    "a list of events": line_with(events=["data: x"]),
+    "a status beyond all": line_with(status=99999),
+    "a status below all": line_with(status=42),
+    "a status below nought": line_with(status=-1),
+    "a status that is none": line_with(status=True),
+    "a status in words": line_with(status="200"),
+    "a time beyond all": line_with(ended=10**400),
+    "a time in words": line_with(started="0"),
 }
 
 
@@ -139,6 +154,13 @@ def test_what_is_no_recording_is_refused_with_its_place(data: bytes, tmp_path: P
         read_tape(path, digest(path))
 
 
+@pytest.mark.parametrize("status", [None, 100, 200, 599])
+def test_any_status_of_http_is_one(status: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.exchanges.jsonl"
+    path.write_bytes(line_with(status=status))
+    read_tape(path, digest(path))
+
+
 def test_a_recording_is_the_one_that_was_sealed(opened: Open, model: Model) -> None:
     path = record(opened, model, lambda client: client.ask())
     sealed = digest(path)
@@ -146,6 +168,9 @@ def test_a_recording_is_the_one_that_was_sealed(opened: Open, model: Model) -> N
     line = json.loads(path.read_text())
     line["response"]["choices"][0]["message"]["content"] = "approve"
     path.write_text(json.dumps(line) + "\n")
+    with pytest.raises(RecordError, match="not what was recorded"):
+        read_tape(path, sealed)
+    path.write_text("what is no recording")
     with pytest.raises(RecordError, match="not what was recorded"):
         read_tape(path, sealed)
     with pytest.raises(RecordError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from rolewall.graders import HarborSpec
 from rolewall.graders.harbor import HarborGrader
 from rolewall.graders.links import remove_leading_out
 from rolewall.sandbox import Completed, Output
+
+LONG = "n" * 100  # of which a record keeps no more
 
 
 def ran(stdout: str = "", stderr: str = "", code: int = 0, *, timed_out: bool = False) -> Completed:
@@ -43,6 +46,9 @@ def concluded(logs: Path, done: Completed, *fetches: str) -> tuple[str, str, flo
         ({"reward.json": '{"reward": 0.25, "speed": 3}'}, "fail", 0.25),
         ({"reward.json": '{"tests": 1, "style": 0.5}'}, "fail", 0.5),
         ({"reward.json": '{"tests": 1, "style": 1}'}, "pass", 1.0),
+        ({"reward.json": json.dumps({LONG + "a": 0.5, LONG + "b": 1})}, "fail", 0.5),
+        ({"reward.json": json.dumps({LONG + "a": 1, LONG + "b": 0.5})}, "fail", 0.5),
+        ({"reward.json": json.dumps({LONG + "a": 1, LONG + "b": 1})}, "pass", 1.0),
         ({"reward.json": '{"reward": 0}', "reward.txt": "1"}, "fail", 0.0),
         ({"reward.json": '{"reward": true}', "reward.txt": "1"}, "error", None),
         ({"reward.json": "{}"}, "error", None),

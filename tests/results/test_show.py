@@ -25,7 +25,9 @@ def test_a_run_is_shown_as_four_tables(builder: Any, cli: Any) -> None:
     found = cli("show", run)
     assert found.code == 0
     assert titles(found.out) == ["team fixers", "verifier", "roles", "episodes"]
-    data = cli("show", run, "--json").json
+    told = cli("show", run, "--json")
+    assert told.err == found.out and titles(told.err) == titles(found.out)
+    data = told.json
     assert data["table"]["conditions"][0]["measures"]["excluded"]["catch"]["events"] == 1
     assert [e["patterns"]["rewrite"] for e in data["episodes"]] == [None, None]
     assert [e["corrupt"] for e in data["episodes"]] == [False, False]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rolewall.errors import BoxError
-from rolewall.sandbox import ZoneMount, machine_refused
-from rolewall.sandbox.attach import attach_zones
+import rolewall.sandbox.init
+from rolewall.errors import BoxError, InputError
+from rolewall.sandbox import BoxSpec, ZoneMount, machine_refused
+from rolewall.sandbox.attach import MOST_ZONES, attach_zones, check_count
 from rolewall.sandbox.uids import Identity
 
 
@@ -32,3 +33,17 @@ def test_a_machine_that_is_out_of_something_is_told_from_work_that_breaks_a_box(
         attach_zones(os.getpid(), user, [ZoneMount("brief", zone, writable=False)])
     assert name in str(caught.value)
     assert machine_refused(caught.value) is machine
+
+
+def test_more_zones_than_are_mounted_are_refused_by_their_number(tmp_path: Path) -> None:
+    source = Path(rolewall.sandbox.init.__file__).with_name("attach.c").read_text()
+    assert f"ZONES_MAX = {MOST_ZONES}" in source
+    zones = [ZoneMount(f"z{number}", tmp_path, writable=False) for number in range(MOST_ZONES)]
+    check_count(BoxSpec("executor", tuple(zones)))
+    one_more = ZoneMount("workspace", tmp_path, writable=True)
+    with pytest.raises(InputError, match=r"executor: more zones .* got '65'; expected at most 64"):
+        check_count(BoxSpec("executor", (*zones, one_more)))
+    second_place = (*zones[1:], one_more)
+    with pytest.raises(InputError, match="at most 64"):
+        check_count(BoxSpec("executor", second_place, workdir="/app"))
+    check_count(BoxSpec("executor", second_place))

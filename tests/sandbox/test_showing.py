@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 from pathlib import Path
 
@@ -47,6 +48,28 @@ def test_places_of_keys_are_not(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert "a place of keys" in refused(tmp_path / name)
     (tmp_path / ".local" / "share" / "programs").mkdir(parents=True)
     assert check_shown([tmp_path / ".local" / "share" / "programs"], {})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".cargo/credentials", ".cargo/credentials.toml", ".docker/config.json", ".git-credentials",
+     ".gnupg/x", ".kube/config", ".m2/settings.xml", ".netrc", ".npmrc", ".pgpass", ".pypirc",
+     ".vault-token"],
+)  # fmt: skip
+def test_what_holds_one_is_not_whoever_shows_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root has another home than the one who asks it, and may see everybody's."""
+    alice, programs = tmp_path / "homes" / "alice", tmp_path / "homes" / "alice" / "programs"
+    programs.mkdir(parents=True)
+    user = pwd.struct_passwd(("alice", "x", 4242, 4242, "", str(alice), "/bin/sh"))
+    monkeypatch.setattr("pwd.getpwall", lambda: [user])
+    assert check_shown([alice], {}) == (alice,), "a service may live beside its programs"
+    (alice / name).parent.mkdir(exist_ok=True)
+    (alice / name).write_text("secret")
+    for path in (alice, alice.parent, *([(alice / name).parent] if "/" in name else ())):
+        assert "a place of keys" in refused(path)
+    assert check_shown([programs], {}) == (programs,)
 
 
 def test_nor_is_anybody_elses(install: Path) -> None:

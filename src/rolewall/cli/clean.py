@@ -27,12 +27,11 @@ def command(as_json: bool) -> None:
     removed, unseen, stuck = _clean()
     if as_json:
         click.echo(json.dumps({"removed": removed, "not_looked_at": unseen}))
-    else:
-        for line in removed:
-            click.echo(f"removed {escape(line)}", err=True)
-        for name, why in unseen.items():
-            click.echo(f"{name}: not looked at: {escape(why)}", err=True)
-        click.echo(f"{counted(len(removed), 'thing')} removed", err=True)
+    for line in removed:
+        click.echo(f"removed {escape(line)}", err=True)
+    for name, why in unseen.items():
+        click.echo(f"{name}: not looked at: {escape(why)}", err=True)
+    click.echo(f"{counted(len(removed), 'thing')} removed", err=True)
     if stuck:
         raise stuck
 

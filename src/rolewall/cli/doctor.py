@@ -38,6 +38,7 @@ def command(
 def _examine(context: click.Context, as_json: bool) -> None:
     import dataclasses
     import json
+    import sys
 
     from rolewall.doctor import examine
     from rolewall.terminal import Sheet, draw
@@ -46,15 +47,15 @@ def _examine(context: click.Context, as_json: bool) -> None:
     if as_json:
         found = {name: [dataclasses.asdict(f) for f in fs] for name, fs in report.findings.items()}
         click.echo(json.dumps({"usable": report.usable, "auto": report.auto, "findings": found}))
-    else:
-        rows = tuple(
-            (name, finding.subject, "yes" if finding.ok else "no", finding.detail, finding.way_out)
-            for name, findings in report.findings.items()
-            for finding in findings
-        )
-        columns = ("where", "what", "works", "detail", "way out")
-        notes = (f"backend: auto means {report.auto or 'none'}",)
-        draw(Sheet("what this machine can enforce and observe", columns, rows, notes))
+    rows = tuple(
+        (name, finding.subject, "yes" if finding.ok else "no", finding.detail, finding.way_out)
+        for name, findings in report.findings.items()
+        for finding in findings
+    )
+    columns = ("where", "what", "works", "detail", "way out")
+    notes = (f"backend: auto means {report.auto or 'none'}",)
+    sheet = Sheet("what this machine can enforce and observe", columns, rows, notes)
+    draw(sheet, sys.stderr if as_json else sys.stdout)
     context.exit(0 if report.usable else 3)
 
 
@@ -74,8 +75,8 @@ def _attack(context: click.Context, backend: str | None, markdown: bool, as_json
         say([f"attacks on {one.name}: takes minutes"], sys.stderr)
         reports.append(play_attacks(one))
         # As soon as it is known: another backend may fail yet.
-        for sheet in as_sheets(reports[-1]) if not (as_json or markdown) else ():
-            draw(sheet)
+        for sheet in as_sheets(reports[-1]) if not markdown else ():
+            draw(sheet, sys.stderr if as_json else sys.stdout)
     code = 3 if not reports else 0 if all(report.holds for report in reports) else 1
     settle(context, code)
     if as_json:

@@ -25,7 +25,6 @@ def command(directory: Path, as_json: bool) -> None:
     written = scaffold(directory)
     if as_json:
         click.echo(json.dumps({"written": [str(path) for path in written]}))
-        return
     for path in written:
         click.echo(f"wrote {escape(path)}", err=True)
     team = directory / "team" / "team.yaml"

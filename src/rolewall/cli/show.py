@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ def _show_run(run: Run, as_json: bool) -> None:
     if as_json:
         made = _run_json(run, table) | {"indices": [index.json() for index in found]}
         click.echo(json.dumps(made, indent=1))
-        return
+    stream = sys.stderr if as_json else sys.stdout
     sheets = table.sheets(full=True)
     if info.calibration:
         from rolewall.calibrate import calibration_table
@@ -69,9 +70,9 @@ def _show_run(run: Run, as_json: bool) -> None:
         sheets += calibration_sheets(calibration_table(run))
     if run.records:
         sheets.append(_episodes(run.records))
-    draw_all(sheets)
+    draw_all(sheets, stream)
     names = names_of_unfinished(run)
-    say([f"unfinished, without a record: {_named(key, names)}" for key in run.unfinished])
+    say([f"unfinished, without a record: {_named(key, names)}" for key in run.unfinished], stream)
 
 
 def _show_episode(run: Run, name: str, as_json: bool) -> None:
@@ -85,8 +86,7 @@ def _show_episode(run: Run, name: str, as_json: bool) -> None:
     timeline = read_timeline(run.episode_dir(record), record)
     if as_json:
         click.echo(json.dumps(timeline.json(), indent=1))
-    else:
-        say(timeline_lines(timeline))
+    say(timeline_lines(timeline), sys.stderr if as_json else sys.stdout)
 
 
 def _named(key: str, names: Mapping[str, str]) -> str:
