@@ -15,6 +15,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
+
+from rolewall.roles.shellwords import commands_of
+from rolewall.roles.variables import SETTING, assigned, harmless, sets_harmlessly
 
 __all__ = ["Execution", "claim_seen", "is_interpreter", "runs_work"]
 
@@ -24,24 +28,25 @@ CHECK = "/rolewall/init"
 INTERPRETER = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia)[0-9.]*\Z")
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash"))
 # Built-in commands by which a shell runs a file, or words, that no execve shows.
-HIDING = frozenset((".", "source", "eval", "trap", "alias", "command", "builtin", "exec", "enable"))
-KEYWORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "("))
-SEPARATORS = frozenset(";&|()\n")
-LITERAL = re.compile(r"[A-Za-z0-9_@%+:,./-]+\Z|\[\Z")
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-# Variables by which a program is told to load a file.
-LOADING = re.compile(r"[A-Za-z_0-9]*(?:ENV|PRELOAD|PATH|OPT|OPTIONS|STARTUP|EDITOR|PAGER)=")
+HIDING = frozenset((
+    ".", "source", "eval", "trap", "alias", "command", "builtin", "exec", "enable", "mapfile",
+    "readarray", "fc", "hash", "compgen", "complete", "compopt", "bind", "jobs", "coproc",
+    "function", "autoload", "zmodload", "emulate", "noglob", "nocorrect", "repeat", "foreach",
+    "integer", "float", "nameref", "sched", "zle",
+))  # fmt: skip
+KEYWORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "time", "{"))
+LITERAL = re.compile(r"[A-Za-z0-9_@%+:,./-]+\Z|\[\[?\Z|\}\Z")
+# Options of a shell that change nothing of what its words are or whom it hands them to.
+SHELL_FLAGS = re.compile(r"-[cefhilmnuvxB]+\Z|--(?:login|noprofile|norc|posix)\Z")
+# The harness's own program, which hands no variable on.
+CHECKS = frozenset(("rolewall-check", "/rolewall/bin/rolewall-check"))
 PLAIN_FLAGS = frozenset(("-I", "-B", "-u", "-S", "-s", "-E", "-q", "-O", "-OO", "-P"))
-# Words that a command only reads, as the shell leaves them for the quotes of their end. What
-# stands before has no quotes, comments or the like, so that this is what the shell takes it for.
-DOCUMENT = re.compile(
-    r"(?P<before>[\w@%+:,./ \t>|&;=\n-]*)<<-?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
-    r"(?P<line>[^\n]*\n)(?:.*\n)*?\t*(?P=end)(?:\n|\Z)"
-)
 # How awk and sed are told to take their program from a file, combined flags too.
 PROGRAM_FILE = dict.fromkeys(("awk", "gawk", "mawk"), re.compile(r"-[fEil]|--(?:f|e|i|l|so)")) | {
     "sed": re.compile(r"-[nrsuzE]*f|--f")
 }
+TAKES_IN = re.compile(r"(?<!\w)@(?:load|include)\b")
+ENV_FLAGS = frozenset(("-", "-i", "-0", "-v", "--", "--ignore-environment", "--null", "--debug"))
 READERS = frozenset([
     "[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cksum", "cmp", "column",
     "comm", "cp", "cut", "date", "dd", "df", "diff", "dirname", "du", "echo", "egrep", "env",
@@ -97,9 +102,11 @@ def _told_what_to_run(name: str) -> Callable[[Sequence[str]], bool] | None:
     if INTERPRETER.match(name):
         return lambda arguments: not _own_script(arguments)
     if name in PROGRAM_FILE:
-        return lambda arguments: any(map(PROGRAM_FILE[name].match, arguments))
+        return lambda arguments: any(
+            PROGRAM_FILE[name].match(one) or TAKES_IN.search(one) for one in arguments
+        )
     if name == "env":
-        return lambda arguments: any(map(_env_loads, arguments))
+        return _env_loads
     return None
 
 
@@ -115,8 +122,20 @@ def _own_script(arguments: Sequence[str]) -> bool:
     return False
 
 
-def _env_loads(argument: str) -> bool:
-    return argument.startswith(("-S", "--s")) or bool(LOADING.match(argument))
+def _env_loads(arguments: Sequence[str]) -> bool:
+    """What stands before the command; the command itself is seen when it is started."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-u", "-C", "--unset", "--chdir"):
+            next(words, None)
+        elif word.startswith("-"):
+            if word not in ENV_FLAGS and not word.startswith(("--unset=", "--chdir=")):
+                return True
+        elif "=" not in word:
+            return False
+        elif not harmless(*word.split("=", 1)):
+            return True
+    return False
 
 
 def _innocent_shell(arguments: Sequence[str]) -> bool:
@@ -124,6 +143,8 @@ def _innocent_shell(arguments: Sequence[str]) -> bool:
     told = False
     for argument in arguments:
         if argument.startswith(("-", "+")):
+            if not SHELL_FLAGS.match(argument):
+                return False
             told = told or ("c" in argument[1:] and not argument.startswith("--"))
             continue
         if told:  # whatever options stand between
@@ -138,30 +159,38 @@ def _only_starts_programs(text: str) -> bool:
     What cannot be read so, such as a name that is quoted or made from a
     variable, is taken for the worst.
     """
-    while document := DOCUMENT.match(text):
-        text = document["before"] + document["line"] + text[document.end() :]
     try:
-        lexer = shlex.shlex(text, posix=False, punctuation_chars=";&|()\n")
-        lexer.whitespace = " \t\r"
-        lexer.commenters = ""
-        words = list(lexer)
-    except ValueError:
+        commands = commands_of(text)
+    except (ValueError, RecursionError):
         return False
     substitutes = "$(" in text or "`" in text
-    first = True
-    for word in words:
-        if set(word) <= SEPARATORS or (first and word in KEYWORDS):
-            first = True
-        elif first and ASSIGNMENT.match(word):
-            if LOADING.match(word):
-                return False
-        elif first:
-            name = posixpath.basename(word)
-            loads = name in SHELLS or name in PROGRAM_FILE or bool(INTERPRETER.match(name))
-            if not LITERAL.match(word) or name in HIDING or (substitutes and loads):
-                return False
-            first = False
-    return True
+    return all(_is_innocent(_without_keywords(command), substitutes) for command in commands)
+
+
+def _without_keywords(command: Sequence[str]) -> list[str]:
+    return list(dropwhile(KEYWORDS.__contains__, command))
+
+
+def _is_innocent(command: Sequence[str], substitutes: bool) -> bool:
+    """Whether one command starts a program by its plain name, if any, and hands it no variable
+    by which a program could load a file."""
+    set_before = list(takewhile(lambda pair: pair is not None, map(assigned, command)))
+    words = command[len(set_before) :]
+    if not (words and words[0] in CHECKS) and not all(
+        harmless(*pair) for pair in set_before if pair
+    ):
+        return False
+    if not words:
+        return True
+    name = posixpath.basename(words[0])
+    loads = name in SHELLS or name in PROGRAM_FILE or bool(INTERPRETER.match(name))
+    if not LITERAL.match(words[0]) or words[0].startswith("-") or name in HIDING:
+        return False
+    if "{" in words[1:]:  # a block, for one shell or another
+        return False
+    if name in SETTING and not sets_harmlessly(name, list(words[1:])):
+        return False
+    return not (substitutes and loads)
 
 
 def claim_seen(claim: str, executions: Iterable[Sequence[str]]) -> bool:

@@ -21,6 +21,7 @@ from rolewall.sandbox.gitdiff import render_diff
 from rolewall.sandbox.gitrepo import fresh_repo, restore_git, verifier_repo
 from rolewall.sandbox.gittree import LeftOut
 from rolewall.sandbox.guard import machine_refused, tree_changed
+from rolewall.sandbox.imagelook import loaded_by_image
 from rolewall.sandbox.images import ImageFacts, Images, images_of
 from rolewall.sandbox.interpreter import Program
 from rolewall.sandbox.leftover import clean_leftovers, temporary_directory
@@ -108,6 +109,7 @@ __all__ = [
     "images_of",
     "interrupt_all",
     "load_manifest",
+    "loaded_by_image",
     "looked_in",
     "machine_refused",
     "make_directory",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -39,6 +41,10 @@ class Images(Protocol):
 
     def copy_out(self, image: ImageFacts, path: str, into: Path) -> list[str]:
         """Copy a directory of an image into ``into``, new and empty; what was left out."""
+        ...
+
+    def whole(self, image: ImageFacts) -> AbstractContextManager[tarfile.TarFile]:
+        """All that an image holds, to be read once from beginning to end; nothing of it runs."""
         ...
 
 

@@ -56,12 +56,12 @@ QUIET = (
 
 
 # Its shell tool runs a command so, in a shell that first reads what it has noted of itself in
-# a file, once, at its own start.
+# a file, once, at its own start. A command that brings its own input is given no other.
 SHELL = ("/bin/bash", "-c")
 NOTES = "/home/.claude/shell-snapshots/snapshot-bash-"
 WRAPPED = re.compile(
     rf"source (?P<notes>{NOTES}[\w-]+\.sh) 2>/dev/null \|\| true && .*?"
-    r"\beval (?P<asked>'.*') < /dev/null && pwd -P >\| /tmp/claude-\w+-cwd\Z",
+    r"\beval (?P<asked>'.*')(?: < /dev/null)? && pwd -P >\| /tmp/claude-\w+-cwd\Z",
     re.DOTALL,
 )
 

@@ -18,6 +18,14 @@ from rolewall.roles.presets.claude_code import unwrapped
 
 __all__ = ["asked_for"]
 
+# By which of its programs a preset's program starts itself anew, as far as it has been seen to:
+# it is then that program, and reads what it is told. By its own name it is an interpreter, of
+# scripts or of what a further agent finds where it stands, and only its first start is not
+# what a model may have asked for.
+_ITS_OWN: Mapping[PresetName, frozenset[str]] = {
+    "claude-code": frozenset(("bfs", "rg", "ugrep")),
+    "codex": frozenset(("/proc/self/exe", "apply_patch", "applypatch")),
+}
 _WRAPPED: Mapping[PresetName, Callable[[Sequence[Execution]], Sequence[Execution]]] = {
     "claude-code": unwrapped,
 }
@@ -38,7 +46,12 @@ def asked_for(
         if one.argv and posixpath.basename(one.argv[0]) == name:
             chain = list(takewhile(partial(_hands_on, one), executions[index:]))
             own = {link.exe for link in chain if _is_callers(link.exe, zones)}
-            rest = [other for other in executions[index + len(chain) :] if other.exe not in own]
+            helpers = _ITS_OWN.get(preset, frozenset())
+            rest = [
+                other
+                for other in executions[index + len(chain) :]
+                if other.exe not in own or not helpers.intersection(other.argv[:1])
+            ]
             return _WRAPPED.get(preset, list)(rest)
     return executions
 
@@ -51,5 +64,6 @@ def _hands_on(start: Execution, one: Execution) -> bool:
 
 
 def _is_callers(exe: str, zones: Collection[str]) -> bool:
-    """Whether every execution of this file is the program itself."""
+    """Whether this file is the caller's: neither the work's nor an interpreter of whatever it
+    is told."""
     return exe.startswith("/") and exe.split("/")[1] not in zones and not is_interpreter(exe)

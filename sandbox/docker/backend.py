@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import tarfile
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 
 from rolewall.errors import BackendUnavailable, BoxError, RolewallError
 from rolewall.sandbox.docker.cleanup import clean, remove
 from rolewall.sandbox.docker.container import Plan, configuration
-from rolewall.sandbox.docker.contents import copy_out, image_facts
+from rolewall.sandbox.docker.contents import copy_out, image_facts, whole
 from rolewall.sandbox.docker.diagnose import diagnose
 from rolewall.sandbox.docker.engine import Engine, find_engine
 from rolewall.sandbox.docker.fit import refuse_unfit
@@ -103,6 +104,10 @@ class DockerBackend:
     def copy_out(self, image: ImageFacts, path: str, into: Path) -> list[str]:
         """Copy a directory of an image into ``into``, new and empty; what was left out."""
         return copy_out(self._usable_engine(), image, path, into, self._run)
+
+    def whole(self, image: ImageFacts) -> AbstractContextManager[tarfile.TarFile]:
+        """All that an image holds, to be read once from beginning to end; nothing of it runs."""
+        return whole(self._usable_engine(), image, self._run)
 
     def diagnose(self) -> list[Finding]:
         """What this machine can enforce with Docker; starts a box to see."""

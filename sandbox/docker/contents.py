@@ -1,4 +1,4 @@
-"""What an image on the engine says of itself, and a directory of it, copied out.
+"""What an image on the engine says of itself, and what it holds, handed out.
 
 The container that the engine needs for that is made and never started.
 """
@@ -22,7 +22,9 @@ from rolewall.sandbox.images import ImageFacts
 from rolewall.sandbox.owner import new_name
 from rolewall.sandbox.unpack import stream, unpack
 
-__all__ = ["copy_out", "image_facts"]
+__all__ = ["copy_out", "image_facts", "whole"]
+
+CHUNK = 1 << 20
 
 # How Go's FileMode says it in the header of a path's status.
 GO_DIRECTORY, GO_LINK = 1 << 31, 1 << 27
@@ -53,7 +55,7 @@ def copy_out(engine: Engine, image: ImageFacts, path: str, into: Path, run: str)
         BoxError: the engine failed, or sent what is no archive.
         StorageError: it cannot be written.
     """
-    with _container(engine, image, run) as container:
+    with _container(engine, image.id, run) as container:
         for part in (*reversed(PurePosixPath(path).parents), PurePosixPath(path)):
             _check_directory(engine, image, container, str(part))
         try:
@@ -65,10 +67,27 @@ def copy_out(engine: Engine, image: ImageFacts, path: str, into: Path, run: str)
 
 
 @contextmanager
-def _container(engine: Engine, image: ImageFacts, run: str) -> Iterator[str]:
+def whole(engine: Engine, image: ImageFacts, run: str) -> Iterator[tarfile.TarFile]:
+    """All that an image holds, to be read once from beginning to end.
+
+    Raises:
+        BoxError: the engine failed, or sent what is no archive.
+    """
+    with _container(engine, image.id, run) as container:
+        chunks = engine.call("hand out an image", lambda c: c.export(container, CHUNK))
+        try:
+            with tarfile.open(fileobj=stream(iter(chunks)), mode="r|") as archive:
+                yield archive
+        finally:
+            if close := getattr(chunks, "close", None):
+                close()
+
+
+@contextmanager
+def _container(engine: Engine, image_id: str, run: str) -> Iterator[str]:
     name = new_name()
     asked = {
-        "Image": image.id,
+        "Image": image_id,
         "Entrypoint": ["/never-started"],
         "Cmd": [],
         "NetworkDisabled": True,

@@ -220,7 +220,8 @@ def ask_model(forge: Forge, model: ScriptedModel, **changed: str) -> Reviewed:
     for old, new in changed.items():
         team = re.sub(rf"{old}: \S+", f"{old}: {new}", team)
     forge.begin({f".github/reviewer/{MODEL}": team})
-    forge.propose({**FIXED, "notes.txt": "".join(f"line {n}\n" for n in range(300))})
+    # Whoever has seen some of these lines has seen each of them, and not what they come to.
+    forge.propose({**FIXED, "short.js": "\n".join("[+!+[]+(![]+[])[+[]]]" * 100) + "\n"})
     return forge.review(REVIEW_TEAM=MODEL, REVIEW_ALLOW="team-models")
 
 
@@ -240,7 +241,8 @@ def test_a_model_that_was_not_sent_all_of_it_approves_nothing(forge: Forge) -> N
     with ScriptedModel({"You are the verifier": [APPROVES]}) as model:
         found = ask_model(forge, model, output_chars="400")
     assert (found.code, found.outputs["verdict"]) == (4, "missing"), found.log
-    assert "was not sent" in found.said["why"]
+    lines = re.search(r"was not sent (\d+) lines of the change", found.said["why"])
+    assert lines is not None and int(lines[1]) > 1500
 
 
 def test_without_the_key_as_for_a_fork_there_is_no_review(forge: Forge) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolewall.roles import PRESETS, Execution, Preset, Printed, asked_for, runs_work
+from rolewall.roles.agents import PresetName
 from rolewall.roles.presets import Told
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def test_no_output_makes_reading_fail(preset: Preset, data: bytes) -> None:
     preset.parse(Printed(data, data, data))
 
 
-def bash(asked: str, notes: str = NOTES) -> Execution:
+def bash(asked: str, notes: str = NOTES, nothing: str = " < /dev/null") -> Execution:
     """A command of Claude Code's shell tool, as it starts it."""
     quoted = "'" + asked.replace("'", "'\"'\"'") + "'"
     text = (
         f"source {notes} 2>/dev/null || true && \\builtin shopt -u extglob 2>/dev/null || true"
-        f" && eval {quoted} < /dev/null && pwd -P >| /tmp/claude-ab12-cwd"
+        f" && eval {quoted}{nothing} && pwd -P >| /tmp/claude-ab12-cwd"
     )
     return Execution("/usr/bin/bash", ("/bin/bash", "-c", text))
 
@@ -73,17 +74,45 @@ def beside(*executions: Execution, program: str = "claude") -> bool:
 
 def test_claude_codes_own_shells_are_not_the_work() -> None:
     assert not beside(bash("git diff 'a b' | head"), bash("rolewall-check -- pytest"))
+    assert not beside(bash("cat > /verdict/verdict.json <<'E'\n{}\nE", nothing=""))
     assert not beside(Execution(CLAUDE.exe, ("ugrep", "x")))
 
 
 def test_what_its_model_asks_for_counts() -> None:
     assert beside(bash(". ./work.sh"))
+    assert beside(bash("cat > x <<'E'\n{}\nE\n. ./work.sh", nothing=""))
     assert beside(bash("eval \"$(cat 'work.sh')\""))
     assert beside(bash("ls", notes="/home/.claude/shell-snapshots/snapshot-bash-18-cd.sh"))
     assert beside(bash("ls", notes="/workspace/work.sh"))
     assert beside(Execution("/usr/bin/python3.11", ("python3", "app.py")))
     second = ("/bin/bash", "-c", "-l", f"SNAPSHOT_FILE={NOTES}\n. ./work.sh")
     assert beside(Execution("/usr/bin/bash", second))
+
+
+@pytest.mark.parametrize(
+    ("preset", "argv"),
+    [
+        ("opencode", ("opencode", "run", "/workspace/tools/check.js")),
+        ("opencode", ("/opt/agents/prog", "run", "look at it")),
+        ("claude-code", ("claude", "--version")),
+        ("claude-code", ("claude", "--print")),
+        ("claude-code", ("/tmp/ugrep", "x")),
+        ("opencode", ("ugrep", "x")),
+        ("codex", ("codex", "exec", "look at it")),
+        ("codex", ()),
+    ],
+)
+def test_only_the_first_start_of_a_program_is_the_callers(
+    preset: PresetName, argv: tuple[str, ...]
+) -> None:
+    """Later ones run scripts of the work, or do as a file says that they find there."""
+    exe = "/opt/agents/prog"
+    first, later = Execution(exe, ("prog", "--first")), Execution(exe, argv)
+    assert list(asked_for(preset, "prog", [first, later], ZONES)) == [later]
+    assert runs_work(later)
+    own = {"claude-code": ("ugrep", "-r", "x"), "codex": ("/proc/self/exe", "--set-up")}
+    if preset in own:
+        assert not list(asked_for(preset, "prog", [first, Execution(exe, own[preset])], ZONES))
 
 
 def test_a_program_of_the_work_is_not_the_callers() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolewall import review_change
 from rolewall.sandbox.docker.engine import Engine, find_engine
 
 from .local_images import root_archive
@@ -66,13 +67,29 @@ def image(engine: Engine) -> Iterator[str]:
         "usr/bin/runs-on-sh": "#!/usr/bin/env -S sh -e\n",
         "usr/bin/runs-on-node": "#!/usr/bin/env node\n",
         "opt/kept.txt": "not of the work\n",
-        "workspace/in/text.txt": TEXT,
     }
     archive = root_archive(files, links={"app/in/link.txt": "text.txt", "data": "app"})
     changes = ("WORKDIR /app", "ENV PATH=/app/bin:/usr/bin MARK=image HOME=/root")
     add_image(engine, f"{IMAGE}:1", archive, *changes)
     yield f"{IMAGE}:1"
     drop_image(engine, f"{IMAGE}:1")
+
+
+@pytest.fixture(scope="module")
+def images_that_load(engine: Engine) -> Iterator[dict[str, str]]:
+    """Images whose programs load what lies at ``/workspace``, or may, and one whose do not."""
+    text, pth = {"app/in/text.txt": TEXT}, "usr/lib/python3/dist-packages/work.pth"
+    made: dict[str, tuple[dict[str, str], str]] = {
+        "clean": ({**text, "usr/lib/readme": "in ./workspace and /workspaces\n"}, "/app"),
+        "pth": ({**text, pth: "/workspace/src\n"}, "/app"),
+        "own": ({**text, "workspace/in/text.txt": TEXT}, "/workspace"),
+    }
+    for kind, (files, workdir) in made.items():
+        archive = root_archive(files)
+        add_image(engine, f"{IMAGE}-{kind}:1", archive, f"WORKDIR {workdir}", "ENV PATH=/usr/bin")
+    yield {kind: f"{IMAGE}-{kind}:1" for kind in made}
+    for kind in made:
+        drop_image(engine, f"{IMAGE}-{kind}:1")
 
 
 def lay(task: Path, where: Path, *, image: str = f"{IMAGE}:1", workdir: str = "") -> Path:
@@ -343,22 +360,51 @@ def test_work_where_none_can_be_is_refused(
     assert done.code == 2 and said in done.err, done.err
 
 
-def test_an_image_that_works_in_the_zone_itself_has_no_isolated_verdict(
-    studio: Studio, cli: Cli, tmp_path: Path
+def test_an_image_that_may_load_the_work_has_no_isolated_verdict(
+    studio: Studio, cli: Cli, tmp_path: Path, images_that_load: dict[str, str]
 ) -> None:
-    """It may load code from there, beside the verdict too. Its work is done as any other's."""
-    for workdir, isolated in (("/workspace", False), ("/app", True)):
-        task = lay(WORDS, tmp_path / f"words-{isolated}", workdir=workdir)
-        team = studio.team(
-            executor={"steps": [{"run": "set -- $(cat in/text.txt) && echo $# > count.txt"}]},
-            verifier={"verdict": "approve"},
-        )
-        run = tmp_path / f"run-{isolated}"
-        done = cli("run", team, "--tasks", task, "--allow-task-image", "--backend", "docker",
-                   "-o", run)  # fmt: skip
-        assert done.code == 0, done.err
-        (path,) = run.glob("episodes/*/episode.json")
-        record = json.loads(path.read_text())
-        assert (record["verdict"], record["isolated"]) == ("approve", isolated)
-        (verdict,) = record["verdicts"]
-        assert ("works in /workspace" in verdict["beside"]) is not isolated
+    """Beside the verdict too, and wherever it works. Its work is done as any other's."""
+    asked = [(kind, "") for kind in images_that_load] + [("own", "/app")]
+    tasks = [
+        lay(WORDS, tmp_path / f"{kind}{at.replace('/', '-')}", image=images_that_load[kind],
+            workdir=at)
+        for kind, at in asked
+    ]  # fmt: skip
+    team = studio.team(
+        executor={"steps": [{"run": "set -- $(cat in/text.txt) && echo $# > count.txt"}]},
+        verifier={"verdict": "approve"},
+    )
+    named = [word for task in tasks for word in ("--tasks", task)]
+    done = cli("run", team, *named, "--allow-task-image", "--backend", "docker",
+               "-o", tmp_path / "run")  # fmt: skip
+    assert done.code == 0, done.err
+    records = [json.loads(p.read_text()) for p in tmp_path.glob("run/episodes/*/episode.json")]
+    assert {one["verdict"] for one in records} == {"approve"}
+    beside = {one["task"]: one["verdicts"][0]["beside"] for one in records}
+    assert {one["task"] for one in records if one["isolated"]} == {"clean"}
+    assert beside.pop("clean") == ""
+    told = {
+        "pth": "an image that names /workspace in /usr/lib/python3/dist-packages/work.pth",
+        "own": "an image that works in /workspace",
+        "own-app": "an image that has something of its own at /workspace",
+    }
+    assert set(beside) == set(told)
+    for task, words in told.items():
+        assert beside[task].startswith(words), beside
+
+
+def test_a_reviewers_image_that_loads_the_work_gives_no_approval(
+    tmp_path: Path, images_that_load: dict[str, str]
+) -> None:
+    for name, line in (("before", "a\n"), ("after", "b\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.txt").write_text(line)
+    for kind, approved in (("pth", False), ("clean", True)):
+        root = tmp_path / kind
+        team = write_team(root)
+        body = json.loads(team.read_text()) | {"sandbox": {"image": images_that_load[kind]}}
+        team.write_text(json.dumps(body))
+        (root / "verifier.yaml").write_text('{"verdict": "approve"}')
+        found = review_change(tmp_path / "before", tmp_path / "after", team, spec="Be good.\n",
+                              backend="docker", allow=["team-image"])  # fmt: skip
+        assert (bool(found), found.isolated) == (approved, approved), found

@@ -30,8 +30,7 @@ from rolewall.roles import (
     sealed_bytes,
 )
 from rolewall.rundir import write_atomic
-from rolewall.sandbox import WORKSPACE
-from rolewall.tasks import Task
+from rolewall.sandbox import WORKSPACE, loaded_by_image
 
 __all__ = ["Handovers", "verdict_of"]
 
@@ -97,12 +96,11 @@ def _digests(played: Played, collected: Collected) -> dict[tuple[str, str], str]
     }
 
 
-def verdict_of(played: Played, zones: Zones, agent: Agent, task: Task) -> VerdictRecord:
+def verdict_of(played: Played, zones: Zones, setting: Setting) -> VerdictRecord:
     """The verdict of a verifier's phase, with what its claims are worth."""
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
     parsed = verdict_in(data, played.nonce or "", played.acted.outcome, played.usage)
-    shared = LOADED if task.workdir == WORKSPACE else ""
-    beside = shared or _beside(played, agent, task.id, {*zones.owners, *PRIVATE})
+    beside = _beside(played, zones, setting)
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
         round=played.place.round,
@@ -119,12 +117,19 @@ def verdict_of(played: Played, zones: Zones, agent: Agent, task: Task) -> Verdic
     )
 
 
-def _beside(played: Played, agent: Agent, task: str, zones: Collection[str]) -> str:
+def _beside(played: Played, zones: Zones, setting: Setting) -> str:
     """What may have run the work in the box of the verdict; empty where nothing did."""
-    executions = _apart_from_the_agent(played, agent, task, zones)
+    if setting.task.workdir == WORKSPACE:
+        return LOADED
+    agent = setting.team.agents["verifier"]
+    executions = _apart_from_the_agent(played, agent, setting.task.id, {*zones.owners, *PRIVATE})
     for execution in filter(runs_work, executions):
         return shlex.join(execution.argv)[:SHOWN] or execution.exe[:SHOWN]
-    return "" if played.seen_whole else UNSEEN
+    if not played.seen_whole:
+        return UNSEEN
+    # A program that is the system's loads what its image says, and no execution tells.
+    image_id = str(played.turned.facts.get("image_id") or "")
+    return loaded_by_image(setting.backend, setting.image, image_id, zones.owners)
 
 
 def _apart_from_the_agent(

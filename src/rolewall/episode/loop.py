@@ -140,8 +140,7 @@ class _Episode:
             self.zones.empty("verdict")
             self.zones.empty("feedback")
             played = self._play("verifier", round_)
-            agent = self.setting.team.agents["verifier"]
-            verdict = verdict_of(played, self.zones, agent, self.setting.task)
+            verdict = verdict_of(played, self.zones, self.setting)
             self.outcome.verdicts.append(verdict)
             work = [
                 shown.own(manifests["workspace"]) for manifests in (played.before, played.after)

@@ -1,7 +1,8 @@
 """A change, judged by a team's verifier behind its wall, as one decision.
 
 ``commits`` takes trees out of a repository, ``staging`` puts a change before the verifier,
-``playing`` lets it judge, ``decision`` is what came of it, ``summary`` its Markdown.
+``playing`` lets it judge, ``sent`` asks whether its model was sent all of it, ``decision`` is what
+came of it, ``summary`` its Markdown.
 """
 
 from __future__ import annotations

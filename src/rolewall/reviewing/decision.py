@@ -128,7 +128,7 @@ def weigh(verdict: VerdictRecord, outcome: str, *, unsent: int, beside: bool) ->
     if not verdict.isolated and not beside:
         ran = verdict.beside or "more than was recorded"
         return "missing", (
-            f"the reviewer ran the change in the box of its verdict ({ran}):"
+            f"the change may have run in the box of the verdict ({ran}):"
             " the approval may be the change's own; rolewall-check runs it apart"
         )
     return "approve", verdict.why

@@ -140,7 +140,7 @@ def judge(setting: Setting, zones: Zones, change: Change) -> Judged:
             named = ", ".join(f"{found.zone}/{found.path}" for found in crossed[:5])
             raise BoxError("what the reviewer judged was changed meanwhile", got=named)
         agent = setting.team.agents["verifier"]
-        verdict = verdict_of(played, zones, agent, setting.task)
+        verdict = verdict_of(played, zones, setting)
     exchanges = setting.directory / "transcripts" / f"{place.name}.exchanges.jsonl"
     return Judged(played, verdict, unsent_lines(exchanges, change.diff) if agent.access else 0)
 
