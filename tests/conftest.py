@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from hypothesis import HealthCheck, settings
 
 import rolewall.errors
 from rolewall.errors import RolewallError
+from rolewall.interruption import SIGNALS
 from rolewall.sandbox import Backend, find_backend
 from rolewall.sandbox.docker.engine import engine_address
 from rolewall.terminal import counted
@@ -189,6 +191,15 @@ class Ran:
 
 
 Cli = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def heeds_signals_as_before() -> Iterator[None]:
+    """What this process ignores, every process ignores that a later test starts."""
+    before = [signal.getsignal(number) for number in SIGNALS]
+    yield
+    after = [signal.getsignal(number) for number in SIGNALS]
+    assert after == before, "a test left signals otherwise than it found them"
 
 
 @pytest.fixture

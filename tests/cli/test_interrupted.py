@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolewall.sandbox import Backend
+from tests.processes import children_of, command_of
 
 if TYPE_CHECKING:
     from conftest import Cli, Studio
@@ -32,18 +33,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 def boxes_of(harness: int) -> list[int]:
     """Pids of init processes whose kit belongs to this harness, or who are its children."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-        if parent == harness and b"--as-pid-1" in command:
-            found.append(int(entry.name))
-    return found
+    children = children_of(harness)
+    return [pid for pid in children if b"--as-pid-1" in command_of(pid).split(b"\0")]
 
 
 def containers_of(harness: int, *more: str) -> list[str]:

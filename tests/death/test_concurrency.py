@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolewall.sandbox.uids import FIRST_UID, PAIRS
+from tests.processes import children_of, command_of
 
 if TYPE_CHECKING:
     from conftest import Cli, Studio, User
@@ -107,10 +108,9 @@ def test_root_and_an_ordinary_user_side_by_side(
 
 
 def supervisor_of(harness: int) -> int:
-    for tasks in Path(f"/proc/{harness}/task").iterdir():
-        for child in (tasks / "children").read_text().split():
-            if b"tap.supervisor" in Path(f"/proc/{child}/cmdline").read_bytes():
-                return int(child)
+    for child in children_of(harness):
+        if b"tap.supervisor" in command_of(child):
+            return child
     raise AssertionError("no supervisor")
 
 

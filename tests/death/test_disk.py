@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolewall.sandbox import Backend
+from tests.processes import children_of, command_of
 
 if TYPE_CHECKING:
     from conftest import Studio
@@ -229,10 +230,5 @@ def wait_for(path: Path) -> None:
 
 
 def supervisor_of(harness: int) -> int:
-    (found,) = (
-        int(entry.parent.name)
-        for entry in Path("/proc").glob("[0-9]*/stat")
-        if entry.read_text().rpartition(")")[2].split()[1] == str(harness)
-        and b"tap.supervisor" in (entry.parent / "cmdline").read_bytes()
-    )
+    (found,) = (pid for pid in children_of(harness) if b"tap.supervisor" in command_of(pid))
     return found

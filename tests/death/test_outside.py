@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.processes import children_of, command_of
+
 if TYPE_CHECKING:
     from conftest import Cli, Studio
     from death.conftest import Death, Running
@@ -25,20 +27,15 @@ def descendants(pid: int) -> list[int]:
     found: list[int] = []
     todo = [pid]
     while todo:
-        for tasks in Path(f"/proc/{todo.pop()}/task").iterdir():
-            children = list(map(int, (tasks / "children").read_text().split()))
-            found += children
-            todo += children
+        children = children_of(todo.pop())
+        found += children
+        todo += children
     return found
 
 
 def named(pid: int, word: str) -> list[int]:
     """Descendants of ``pid`` that have ``word`` in their command line."""
-    return [
-        each
-        for each in descendants(pid)
-        if word.encode() in Path(f"/proc/{each}/cmdline").read_bytes()
-    ]
+    return [each for each in descendants(pid) if word.encode() in command_of(each)]
 
 
 def docker(*words: str) -> list[str]:

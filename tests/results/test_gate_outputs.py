@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from rolewall.gating.badge import badge
 from rolewall.gating.junit import junit
 from rolewall.gating.outputs import Outputs
 from rolewall.gating.summary import summary
+from rolewall.interruption import SIGNALS
 from rolewall.rows import Row, row_of
 
 REJECTED, APPROVED, GOOD = ("reject", "fail"), ("approve", "fail"), ("approve", "pass")
@@ -153,15 +155,18 @@ FILES = ("--junit", "gate.xml", "--summary", "gate.md", "--badge", "badge.json")
 
 
 @pytest.fixture
-def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    """The exit code of the gate, in this process."""
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """The exit code of the gate, in this process, which then heeds signals as before."""
     monkeypatch.chdir(tmp_path)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def run(*words: object) -> int:
         monkeypatch.setattr("sys.argv", ["rolewall", "gate", *map(str, words)])
         return _run()[0]
 
-    return run
+    yield run
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def all_say(status: str, directory: Path) -> bool:
