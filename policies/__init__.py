@@ -21,11 +21,14 @@ from rolewall.policies.classify import (
 from rolewall.policies.conditions import (
     CONDITIONS,
     HAS_VERIFIER,
+    HAS_WALL,
     ROLES,
+    TEAM_ROLES,
     condition,
     enforced,
     prompt_only,
 )
+from rolewall.policies.holds import hold
 from rolewall.policies.ledger import (
     LINE_MAX,
     ZERO,
@@ -35,7 +38,16 @@ from rolewall.policies.ledger import (
     verify_ledger,
 )
 from rolewall.policies.lint import lint
-from rolewall.policies.model import HARNESS, Access, HostPort, Limits, Policy, Zone
+from rolewall.policies.model import (
+    HARNESS,
+    HELD_NAMED,
+    Access,
+    Hold,
+    HostPort,
+    Limits,
+    Policy,
+    Zone,
+)
 from rolewall.policies.mounts import Compiled, Hidden, Mount, compile_mounts
 from rolewall.policies.network import parse_host_port
 from rolewall.policies.parse import LimitsFile, policy_from_mapping
@@ -46,9 +58,12 @@ __all__ = [
     "DELETED",
     "HARNESS",
     "HAS_VERIFIER",
+    "HAS_WALL",
+    "HELD_NAMED",
     "LINE_MAX",
     "ROLES",
     "SHORT",
+    "TEAM_ROLES",
     "ZERO",
     "Access",
     "Attempt",
@@ -56,6 +71,7 @@ __all__ = [
     "Compiled",
     "Effect",
     "Hidden",
+    "Hold",
     "HostPort",
     "Judgement",
     "Kind",
@@ -75,6 +91,7 @@ __all__ = [
     "condition",
     "enforced",
     "escape",
+    "hold",
     "is_cache",
     "is_own",
     "judge",

@@ -23,7 +23,9 @@ class Kind(StrEnum):
     that cannot change anything in another's zone; ``own`` stays in the role's own
     and private zones, ``outside`` is no zone at all, ``privileged`` would change
     the box itself. A ``peek`` is an open for reading, or an execution, of what is
-    hidden from the role; it is known where reads are observed.
+    hidden from the role; it is known where reads are observed. ``forbidden`` is what an
+    open condition forbids the role in a zone of its own, or to look at; in another's zone
+    a change stays an ``edit``, and ``why`` names the condition.
     """
 
     EDIT = "edit"
@@ -32,6 +34,7 @@ class Kind(StrEnum):
     OUTSIDE = "outside"
     PRIVILEGED = "privileged"
     PEEK = "peek"
+    FORBIDDEN = "forbidden"
 
 
 class Outcome(StrEnum):

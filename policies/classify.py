@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .attempt import Effect, Kind, Outcome
-from .model import Access, Policy
+from .model import Access, Policy, Zone
 
 __all__ = [
     "DELETED",
@@ -31,12 +31,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ViewZone:
-    """One zone as one role meets it; hidden zones are listed too."""
+    """One zone as one role meets it; hidden zones are listed too.
+
+    ``held`` are the open conditions that forbid to write there, ``unread`` those that forbid
+    to read there what the role could else read: their ids, and a word on how many more.
+    """
 
     name: str
     owner: str
     access: Access
     private: bool = False
+    held: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +60,7 @@ class View:
     @classmethod
     def of(cls, policy: Policy, role: str) -> View:
         """What ``policy`` gives to ``role``."""
-        access = policy.access[role]
-        zones = tuple(ViewZone(z.name, z.owner, access[z.name], z.private) for z in policy.zones)
-        return cls(role, zones)
+        return cls(role, tuple(_view_zone(policy, role, zone) for zone in policy.zones))
 
     def in_zone(self, path: bytes) -> bytes:
         """A canonical box path, by the name that it has in its zone."""
@@ -74,22 +78,42 @@ class View:
                 return zone
         return None
 
-    def hidden_at(self, path: str) -> ViewZone | None:
-        """The hidden zone that a canonical box path lies in, or None."""
+    def closed_at(self, path: str) -> ViewZone | None:
+        """The zone that a canonical box path lies in, if the role should not look there: it is
+        hidden, or a condition forbids to read it. Else None."""
         zone = self.zone_at(path)
-        return zone if zone is not None and zone.access is Access.HIDDEN else None
+        closed = zone is not None and (zone.access is Access.HIDDEN or zone.unread)
+        return zone if closed else None
 
     def owns(self, zone: ViewZone) -> bool:
         return zone.private or zone.owner == self.role
 
     def to_json(self) -> dict[str, Any]:
-        zones = [[z.name, z.owner, z.access.value, z.private] for z in self.zones]
+        zones = [
+            [z.name, z.owner, z.access.value, z.private, list(z.held), list(z.unread)]
+            for z in self.zones
+        ]
         return {"role": self.role, "zones": zones, "also": [list(pair) for pair in self.also]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> View:
-        zones = tuple(ViewZone(n, o, Access(a), p) for n, o, a, p in data["zones"])
+        zones = tuple(
+            ViewZone(name, owner, Access(access), private, tuple(held), tuple(unread))
+            for name, owner, access, private, held, unread in data["zones"]
+        )
         return cls(data["role"], zones, tuple((place, zone) for place, zone in data["also"]))
+
+
+def _view_zone(policy: Policy, role: str, zone: Zone) -> ViewZone:
+    seen = policy.access[role][zone.name] is not Access.HIDDEN
+    return ViewZone(
+        zone.name,
+        zone.owner,
+        policy.allows(role, zone.name),
+        zone.private,
+        held=policy.held(role, zone.name),
+        unread=policy.held(role, zone.name, reading=True) if seen else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +186,15 @@ _NEEDS_TARGET = frozenset(Effect) - {
     Effect.READ,
     Effect.PRIVILEGED,
 }
-_WORST_FIRST = (Kind.EDIT, Kind.OUTSIDE, Kind.INCIDENTAL, Kind.OWN)
+_WORST_FIRST = (Kind.EDIT, Kind.FORBIDDEN, Kind.OUTSIDE, Kind.INCIDENTAL, Kind.OWN)
 
 
 def is_own(view: View, path: str) -> bool:
-    """Whether ``path`` lies in a zone of the role itself, or where nobody else looks."""
+    """Whether ``path`` lies in a zone of the role itself that no condition holds, or where
+    nobody else looks."""
     zone = view.zone_at(path)
     if zone is not None:
-        return view.owns(zone)
+        return view.owns(zone) and not zone.held
     return bool(_SCRATCH.match(path) or _OWN_PROC.match(path))
 
 
@@ -197,9 +222,14 @@ def judge(view: View, call: Call) -> Judgement:
 
 
 def judge_peek(zone: ViewZone, there: bool | None) -> Judgement:
-    """A look at ``zone``, which is hidden from the role; ``there`` says that something stood
-    where it looked, which only a broken wall makes true."""
+    """A look at ``zone``, which the role should not see; ``there`` says that something stood
+    where it looked, which only a broken wall makes true, if there is one."""
     outcome, why = Outcome.BLOCKED, "zone is hidden"
+    if zone.unread:
+        if there or zone.access is not Access.HIDDEN:
+            outcome, why = Outcome.ALLOWED, "zone can be read"
+        why = _naming(why, zone.unread)
+        return Judgement(Kind.FORBIDDEN, outcome, zone.name, zone.owner, why)
     if there:
         outcome, why = Outcome.ALLOWED, "zone is hidden, and it is there"
     return Judgement(Kind.PEEK, outcome, zone.name, zone.owner, why)
@@ -217,9 +247,14 @@ def _judge_target(view: View, call: Call, target: Target) -> Judgement:
     outcome, why = _outcome(zone, target)
     if zone is None:
         return Judgement(Kind.OUTSIDE, outcome, "", "", why)
-    idle = _incidental(zone, call, target, outcome)
-    kind = Kind.INCIDENTAL if idle else Kind.EDIT
-    return Judgement(kind, outcome, zone.name, zone.owner, idle or why)
+    if idle := _incidental(zone, call, target, outcome):
+        return Judgement(Kind.INCIDENTAL, outcome, zone.name, zone.owner, idle)
+    kind = Kind.FORBIDDEN if view.owns(zone) else Kind.EDIT
+    return Judgement(kind, outcome, zone.name, zone.owner, _naming(why, zone.held))
+
+
+def _naming(why: str, held: tuple[str, ...]) -> str:
+    return f"{why}; forbidden by condition {', '.join(held)}" if held else why
 
 
 def _outcome(zone: ViewZone | None, target: Target) -> tuple[Outcome, str]:

@@ -11,12 +11,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from rolewall.errors import PolicyError
 
-__all__ = ["HARNESS", "Access", "HostPort", "Limits", "Policy", "Zone"]
+__all__ = ["HARNESS", "HELD_NAMED", "Access", "Hold", "HostPort", "Limits", "Policy", "Zone"]
 
 HARNESS = "harness"
+HELD_NAMED = 5
+"""Conditions that are named where several forbid the same."""
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}\Z")
 
 
@@ -68,6 +71,22 @@ class Limits:
     disk_mb: int = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What the open ``condition`` forbids: to ``write`` in a zone, or to ``read`` it.
+
+    ``roles`` are those whom it binds; None: every role.
+    """
+
+    action: Literal["write", "read"]
+    zone: str
+    condition: str
+    roles: tuple[str, ...] | None = None
+
+    def binds(self, role: str) -> bool:
+        return self.roles is None or role in self.roles
+
+
 @dataclass(frozen=True)
 class Policy:
     """Role × zone → access, with the owner of each zone.
@@ -75,6 +94,9 @@ class Policy:
     ``access[role][zone]`` is complete: a pair that is missing is an error,
     not ``hidden`` by default. ``single_writer`` asks the lint to refuse two
     roles with write access to one shared zone.
+
+    ``access`` is what the roles have while nothing is held. ``holds`` are what open
+    conditions forbid; ``binding`` says that they lower access: see ``hold``.
     """
 
     name: str
@@ -84,6 +106,29 @@ class Policy:
     network: Mapping[str, tuple[HostPort, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     single_writer: bool = True
+    holds: tuple[Hold, ...] = ()
+    binding: bool = True
+
+    def allows(self, role: str, zone: str) -> Access:
+        """What ``role`` may do with ``zone`` now, with all that is held."""
+        access = self.access[role][zone]
+        holds = self.holds if self.binding else ()
+        held = {one.action for one in holds if one.zone == zone and one.binds(role)}
+        if "read" in held:
+            return Access.HIDDEN
+        return Access.READ if "write" in held and access is Access.WRITE else access
+
+    def held(self, role: str, zone: str, *, reading: bool = False) -> tuple[str, ...]:
+        """The conditions that forbid ``role`` to write in ``zone``, or to read it; of many the
+        first few, and how many more there are. What may not be read may not be written."""
+        found = [
+            one.condition
+            for one in self.holds
+            if one.zone == zone and one.binds(role) and (one.action == "read" or not reading)
+        ]
+        named = list(dict.fromkeys(found))
+        more = len(named) - HELD_NAMED
+        return (*named[:HELD_NAMED], *([f"and {more} more"] if more > 0 else []))
 
     def zone(self, name: str) -> Zone:
         for zone in self.zones:

@@ -12,19 +12,22 @@ from dataclasses import dataclass
 from rolewall.errors import PolicyError
 from rolewall.policies.classify import View, ViewZone
 from rolewall.policies.lint import lint
-from rolewall.policies.model import Access, HostPort, Limits, Policy, Zone
+from rolewall.policies.model import Access, HostPort, Limits, Policy
 
 __all__ = ["Compiled", "Hidden", "Mount", "compile_mounts"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One shared zone in the box: at ``target``, writable or read-only."""
+    """One shared zone in the box: at ``target``, writable or read-only. ``held`` and
+    ``unread`` are those of ``ViewZone``."""
 
     zone: str
     target: str
     writable: bool
     owner: str
+    held: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Hidden:
 
     zone: str
     owner: str
+    held: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,11 @@ class Compiled:
     def _zones(self) -> Iterator[ViewZone]:
         for mount in self.mounts:
             access = Access.WRITE if mount.writable else Access.READ
-            yield ViewZone(mount.zone, mount.owner, access)
+            yield ViewZone(mount.zone, mount.owner, access, False, mount.held, mount.unread)
         for hidden in self.hidden:
-            yield ViewZone(hidden.zone, hidden.owner, Access.HIDDEN)
+            yield ViewZone(
+                hidden.zone, hidden.owner, Access.HIDDEN, False, hidden.held, hidden.unread
+            )
         for name in self.private:
             yield ViewZone(name, self.role, Access.WRITE, private=True)
 
@@ -82,18 +89,23 @@ def compile_mounts(policy: Policy, role: str) -> Compiled:
         known = ", ".join(policy.roles)
         place = f"policy {policy.name}"
         raise PolicyError("unknown role", place=place, got=role, expected=f"one of {known}")
-    access = policy.access[role]
-    shared = [zone for zone in policy.zones if not zone.private]
+    zones = View.of(policy, role).zones
+    shared = [zone for zone in zones if not zone.private]
     return Compiled(
         policy=policy.name,
         role=role,
-        mounts=tuple(_mount(z, access[z.name]) for z in shared if access[z.name] != Access.HIDDEN),
-        hidden=tuple(Hidden(z.name, z.owner) for z in shared if access[z.name] == Access.HIDDEN),
-        private=tuple(z.name for z in policy.zones if z.private and access[z.name] == Access.WRITE),
+        mounts=tuple(_mount(zone) for zone in shared if zone.access is not Access.HIDDEN),
+        hidden=tuple(
+            Hidden(zone.name, zone.owner, zone.held, zone.unread)
+            for zone in shared
+            if zone.access is Access.HIDDEN
+        ),
+        private=tuple(z.name for z in zones if z.private and z.access is Access.WRITE),
         network=tuple(policy.network.get(role, ())),
         limits=policy.limits,
     )
 
 
-def _mount(zone: Zone, access: Access) -> Mount:
-    return Mount(zone.name, f"/{zone.name}", access == Access.WRITE, zone.owner)
+def _mount(zone: ViewZone) -> Mount:
+    writable = zone.access is Access.WRITE
+    return Mount(zone.name, f"/{zone.name}", writable, zone.owner, zone.held, zone.unread)

@@ -1,4 +1,4 @@
-"""What ``rolewall-check`` and its service say to each other.
+"""What ``rolewall-check`` and its service say to each other, and ``rolewall-tool`` and its own.
 
 A request is one frame: a length, then directory, number of arguments and
 arguments, each ended by NUL. An answer is a row of frames: a letter, a length,
@@ -14,7 +14,14 @@ from dataclasses import dataclass
 
 from rolewall.sandbox import Completed
 
-__all__ = ["ConnectionLost", "Request", "read_request", "send_message", "send_result"]
+__all__ = [
+    "ConnectionLost",
+    "Request",
+    "read_request",
+    "send_message",
+    "send_output",
+    "send_result",
+]
 
 FRAME_LIMIT = 256 * 1024
 MOST_ARGUMENTS = 32_768
@@ -63,6 +70,14 @@ def read_request(connection: socket.socket, workdir: str = HOME) -> Request:
 def send_message(connection: socket.socket, text: str) -> None:
     """Tell the caller something that is no output of its command."""
     _send(connection, b"M", text.encode("utf-8", "replace"), time.monotonic() + REPLY_SECONDS)
+
+
+def send_output(connection: socket.socket, data: bytes, code: int) -> None:
+    """Output, and the exit code."""
+    until = time.monotonic() + REPLY_SECONDS
+    for start in range(0, len(data), CHUNK):
+        _send(connection, b"O", data[start : start + CHUNK], until)
+    _send(connection, b"X", str(code).encode(), until)
 
 
 def send_result(connection: socket.socket, result: Completed) -> None:

@@ -7,6 +7,7 @@ alone: a file that brings its own is junk.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ __all__ = [
     "HANDOFF_ZONES",
     "MAX_HANDOFF",
     "NOT_WRITTEN",
+    "UNHELD",
     "Artifact",
     "Collected",
     "Condition",
     "Handoff",
+    "SealedCondition",
     "Step",
     "empty_handoff",
     "parse_handoff",
@@ -37,7 +40,12 @@ __all__ = [
 MAX_HANDOFF = 256 * 1024
 """Bytes a handoff may have."""
 
-HANDOFF_ZONES = {"planner": "plan", "executor": "report", "verifier": "feedback"}
+HANDOFF_ZONES = {
+    "planner": "plan",
+    "executor": "report",
+    "verifier": "feedback",
+    "generator": "output",
+}
 """Where each role's handoff lies, as ``/ZONE/handoff.json``."""
 
 NOT_WRITTEN = "no handoff was written"
@@ -47,6 +55,28 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Text = Annotated[str, Field(max_length=200_000)]
 Line = Annotated[str, Field(min_length=1, max_length=4_000)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+UNHELD = frozenset(
+    ["spec", "brief", "plan", "report", "feedback", "verdict", "history", "grader", "home", "tmp"]
+)
+"""Zones that no condition holds: roles could then not hand over, or not be told."""
+
+_ACTION = re.compile(r"(?:(?:write|read) [a-z][a-z0-9_-]{0,30}|use [A-Za-z0-9][A-Za-z0-9_-]{0,63})")
+_ACTIONS = 20
+
+
+def action(text: str) -> str:
+    if not _ACTION.fullmatch(text):
+        raise ValueError("no action: `write ZONE`, `read ZONE` or `use TOOL`, with one space")
+    word, _, zone = text.partition(" ")
+    if word != "use" and zone in UNHELD:
+        known = "workspace, output, or one of the team's own"
+        raise ValueError(f"a condition cannot hold the zone {zone}, but {known}")
+    return text
+
+
+Action = Annotated[str, Field(max_length=80), AfterValidator(action)]
 
 
 def relative_path(text: str) -> str:
@@ -70,9 +100,11 @@ class Step(Strict):
 class Condition(Strict):
     """Something that must hold.
 
-    ``prerequisite`` names the condition or step it waits for, ``authority`` who may waive it,
-    ``fallback`` what to do if it cannot be met, ``forbids`` what must not be done meanwhile,
-    ``consequence`` what follows if it is not met.
+    ``authority`` is the role that alone may say that it is met, or waived; ``prerequisite``
+    the condition, or the step of the plan, that must be over before it is. ``forbids`` are the
+    actions that whoever it binds may not take meanwhile: ``write ZONE``, ``read ZONE``,
+    ``use TOOL``.
+    ``fallback`` is what to do if it cannot be met, ``consequence`` what follows if it is not.
     """
 
     id: Id
@@ -81,8 +113,19 @@ class Condition(Strict):
     prerequisite: Text = ""
     authority: Text = ""
     fallback: Text = ""
-    forbids: Text = ""
+    forbids: list[Action] = Field(default_factory=list, max_length=_ACTIONS)
     consequence: Text = ""
+
+
+class SealedCondition(Condition):
+    """As it stands in a sealed file. In those of earlier versions ``forbids`` is prose, which
+    forbids nothing."""
+
+    forbids: list[Action] | Text = Field(default_factory=list)  # type: ignore[assignment]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return () if isinstance(self.forbids, str) else tuple(self.forbids)
 
 
 class Artifact(Strict):

@@ -25,6 +25,7 @@ __all__ = ["Execution", "claim_seen", "is_interpreter", "runs_work"]
 SYSTEM = ("/usr/", "/bin/", "/sbin/")
 TEAM = "/rolewall/agents/"
 CHECK = "/rolewall/init"
+HANDOFF = "/rolewall/bin/handoff"  # the harness's own, which shows files with cat
 INTERPRETER = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript|julia)[0-9.]*\Z")
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash"))
 # Built-in commands by which a shell runs a file, or words, that no execve shows.
@@ -79,7 +80,7 @@ def runs_work(execution: Execution) -> bool:
 
     The program is known by its file: what it calls itself is its caller's word.
     """
-    if execution.exe == CHECK:
+    if execution.exe in (CHECK, HANDOFF):
         return False
     name = posixpath.basename(execution.exe)
     if not execution.exe.startswith((*SYSTEM, f"{sys.base_prefix}/")):

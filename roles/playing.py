@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rolewall.roles.agents import Agent
+from rolewall.roles.broker import ToolDoor
 from rolewall.roles.door import ModelDoor
+from rolewall.roles.evidence import Evidence, Kept, Results
 from rolewall.roles.recorded import RecordedTurn
-from rolewall.roles.seal import Evidence
 from rolewall.roles.transcript import Transcript
-from rolewall.sandbox import Box, Completed, Streams
+from rolewall.sandbox import Box, Completed, Output, Streams
 
 __all__ = ["Acted", "Outcome", "Player", "Replayed", "Turn", "outcome_of"]
 
@@ -41,6 +42,8 @@ class Turn:
         seed: the episode's.
         door: the way to the agent's model; None for an agent that has none.
         recorded: what an agent that does so is to do again.
+        results: where what tools gave back is kept; None keeps nothing of it.
+        tools: the way to the team's tools; None for a role that has none.
     """
 
     role: str
@@ -52,6 +55,8 @@ class Turn:
     seed: int = 0
     door: ModelDoor | None = None
     recorded: RecordedTurn | None = None
+    results: Results | None = None
+    tools: ToolDoor | None = None
 
 
 @dataclass(frozen=True)
@@ -147,21 +152,34 @@ class Player:
     def _note(
         self, tool: str, arguments: dict[str, Any], done: Completed, begins: tuple[int, int]
     ) -> None:
-        digest = hashlib.sha256(done.stdout.data + b"\0" + done.stderr.data).hexdigest()
         self.acted.returncode = done.returncode
-        self.acted.evidence.append(
-            Evidence(
-                id=f"{self.turn.role}-{len(self.acted.evidence) + 1}",
-                role=self.turn.role,
-                tool=tool,
-                arguments=arguments,
-                started=done.started,
-                ended=done.ended,
-                ok=done.returncode == 0,
-                result=digest,
-            )
-        )
+        self.acted.evidence.append(self._evidence(tool, arguments, done))
         self._log.note(tool, arguments, done, begins)
+
+    def _evidence(self, tool: str, arguments: dict[str, Any], done: Completed) -> Evidence:
+        out = self._kept(done.stdout)
+        err = self._kept(done.stderr) if done.stderr.size else None
+        # The phase's name and a number: one of its kind in the whole episode.
+        phase, number = self.turn.transcript.name, len(self.acted.evidence) + 1
+        return Evidence(
+            id=f"{phase}-{number}",
+            role=self.turn.role,
+            tool=tool,
+            arguments=json.loads(json.dumps(arguments, sort_keys=True)),
+            started=done.started,
+            ended=done.ended,
+            ok=done.returncode == 0,
+            result=out.sha256,
+            stderr=err.sha256 if err else None,
+            size=out.size,
+            truncated=out.truncated or bool(err and err.truncated),
+        )
+
+    def _kept(self, stream: Output) -> Kept:
+        if self.turn.results is None:
+            digest = hashlib.sha256(stream.data).hexdigest()
+            return Kept(digest, stream.size, truncated=stream.size > 0)
+        return self.turn.results.keep(stream.data, size=stream.size)
 
     def called(self, tool: str, arguments: Mapping[str, Any], seconds: float | None = None) -> None:
         """Write down what is about to be done, so that it can be done again. ``seconds`` is

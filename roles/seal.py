@@ -11,14 +11,15 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from rolewall._files import load_json
 from rolewall._validate import Strict, Version1, validate
 from rolewall.errors import RecordError
-from rolewall.roles.handoff import Collected, Parts, Sha256
+from rolewall.roles.evidence import Evidence
+from rolewall.roles.handoff import Collected, Parts, SealedCondition, Sha256
 
 __all__ = [
     "MAX_SEALED",
@@ -26,32 +27,17 @@ __all__ = [
     "Seal",
     "SealedHandoff",
     "complete_and_seal",
+    "lacks_evidence",
     "parse_sealed",
     "sealed_bytes",
     "verify_seal",
 ]
 
 MAX_SEALED = 16 << 20
-
-
-class Evidence(Strict):
-    """One use of a tool that the harness saw.
-
-    ``arguments`` are canonical JSON values; times are seconds since the epoch;
-    ``result`` is the SHA-256 of what the tool returned. ``origin`` says whether
-    that was fetched then (``live``), earlier (``cached``) or not at all (``failed``).
-    """
-
-    id: str
-    role: str
-    tool: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    started: float
-    ended: float
-    ok: bool
-    result: Sha256 | None = None
-    fresh_until: float | None = None
-    origin: Literal["live", "cached", "failed"] = "live"
+MOST_EVIDENCE = 4 << 20
+"""Bytes of evidence in a file; of more the newest stay. What a role asks of tools is its own
+choice, and must not make a handoff that cannot be read."""
+LEFT_OUT = "earlier uses of tools are left out of the evidence, for want of room"
 
 
 class Seal(Strict):
@@ -68,6 +54,9 @@ class SealedHandoff(Parts):
     """A handoff as the next role gets it. ``problems`` are the harness's notes on it."""
 
     schema_version: Version1 = 1
+    conditions: list[SealedCondition] = Field(  # type: ignore[assignment]
+        default_factory=list, max_length=1000
+    )
     evidence: list[Evidence] = Field(default_factory=list)
     problems: list[str] = Field(default_factory=list)
     seal: Seal
@@ -90,14 +79,15 @@ def complete_and_seal(
         time: when it was sealed, seconds since the epoch.
         previous: ``seal.sha256`` of the handoff sealed before in this episode.
         digests: SHA-256 of files by (zone, path), as the harness measured them. An artifact
-            that is not among them, or that a role gave another digest, is noted in ``problems``.
+            that is not among them, or that a role gave another digest, is noted in ``problems``;
+            so is how much of ``evidence`` has no room.
     """
     body = collected.handoff.model_dump(mode="json")
     problems = list(collected.problems)
     for artifact in body["artifacts"]:
         key = (artifact["zone"], artifact["path"])
         artifact["sha256"] = _digest(key, artifact["sha256"], (digests or {}).get(key), problems)
-    body["evidence"] = [item.model_dump(mode="json") for item in evidence]
+    body["evidence"] = _newest([item.model_dump(mode="json") for item in evidence], problems)
     body["problems"] = problems
     seal: dict[str, Any] = {"author": author, "phase": phase, "time": time, "previous": previous}
     body["seal"] = seal
@@ -115,6 +105,11 @@ def parse_sealed(data: bytes, place: str) -> SealedHandoff:
     """A stored handoff; ``RecordError`` if it is none. The seal is not verified here."""
     found = load_json(data, place, error=RecordError, max_bytes=MAX_SEALED)
     return validate(SealedHandoff, found, place, RecordError)
+
+
+def lacks_evidence(handoff: SealedHandoff) -> bool:
+    """Whether some of the evidence had no room in it."""
+    return any(note.partition(" ")[2] == LEFT_OUT for note in handoff.problems)
 
 
 _ANY = object()
@@ -137,6 +132,20 @@ def verify_seal(handoff: SealedHandoff, place: str = "handoff", *, previous: obj
             got=handoff.seal.previous or "none",
             expected=str(previous or "none"),
         )
+
+
+def _newest(evidence: list[dict[str, Any]], problems: list[str]) -> list[dict[str, Any]]:
+    """As much of ``evidence`` as has room, from its end."""
+    room, kept = MOST_EVIDENCE, len(evidence)
+    for item in reversed(evidence):
+        text = json.dumps(item, indent=2, ensure_ascii=False)
+        room -= len(text.encode()) + 4 * text.count("\n")  # it stands four deep in the file
+        if room < 0:
+            break
+        kept -= 1
+    if kept:
+        problems.append(f"{kept} {LEFT_OUT}")
+    return evidence[kept:]
 
 
 def _digest(

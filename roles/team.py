@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -14,11 +14,13 @@ from rolewall._beneath import Root
 from rolewall._files import MAX_TEXT, load_yaml
 from rolewall._validate import validate
 from rolewall.errors import TeamError
-from rolewall.policies import ROLES, HostPort, Limits, Observe
+from rolewall.policies import TEAM_ROLES, HostPort, Limits, Observe
 from rolewall.roles.agents import Agent, ScriptAgent
+from rolewall.roles.broker import Tool
 from rolewall.roles.making import make_agent
 from rolewall.roles.models import Endpoint
 from rolewall.roles.teamfile import TeamFile
+from rolewall.roles.toolsfile import make_tools
 
 __all__ = ["Team", "load_team"]
 
@@ -31,7 +33,8 @@ _LEFT_OUT = frozenset({".git", "__pycache__"})  # they change without the team c
 class Team:
     """A team as it was when it was loaded.
 
-    ``agents`` is in the order planner, executor, verifier; a team may have no planner.
+    ``agents`` is in the order planner, executor, verifier, generator; a team may have no planner
+    and no generator. ``zones`` are its further zones, with their owners.
     ``digest`` is a SHA-256 over the team file and every file beside it.
     """
 
@@ -48,6 +51,9 @@ class Team:
     agents: Mapping[str, Agent]
     executables: frozenset[str]
     contents: Mapping[str, bytes]
+    zones: Mapping[str, str] = field(default_factory=dict)
+    verify: Literal["end", "each-step"] = "end"
+    tools: Mapping[str, Tool] = field(default_factory=dict)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -57,6 +63,10 @@ class Team:
     def network(self) -> dict[str, tuple[HostPort, ...]]:
         """Destinations by role, for the policy."""
         return {role: agent.network for role, agent in self.agents.items() if agent.network}
+
+    def tools_of(self, role: str) -> tuple[Tool, ...]:
+        """The tools that ``role`` may use."""
+        return tuple(tool for tool in self.tools.values() if role in tool.roles)
 
     @property
     def file_digests(self) -> dict[str, str]:
@@ -83,7 +93,7 @@ class Team:
         return {
             name: data
             for name, data in self.contents.items()
-            if name not in hidden and name.partition("/")[0] not in set(ROLES) - {role}
+            if name not in hidden and name.partition("/")[0] not in set(TEAM_ROLES) - {role}
         }
 
     def files(self) -> Mapping[str, bytes]:
@@ -127,6 +137,9 @@ def load_team(path: Path) -> Team:
         agents=MappingProxyType(agents),
         executables=executables,
         contents=MappingProxyType(contents),
+        zones=MappingProxyType(file.zone_owners()),
+        verify=file.verify,
+        tools=MappingProxyType(make_tools(file.tools, file.in_order(), place)),
     )
 
 

@@ -125,7 +125,8 @@ class Kit:
                 (self.path / "bin" / name).symlink_to(base_python())
         else:
             (self.path / "python").mkdir(mode=0o755)
-        (self.path / "bin" / "rolewall-check").symlink_to("../init")
+        for name in ("rolewall-check", "rolewall-tool"):
+            (self.path / "bin" / name).symlink_to("../init")
         for name, data in host_etc(identity.role_uid, identity.role_gid, identity.init_uid).items():
             self._add(f"etc/{name}", data)
         self._add("etc/hosts", hosts_file(spec.allow))

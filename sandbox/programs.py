@@ -20,7 +20,7 @@ __all__ = ["looked_in", "programs_found"]
 
 # As ``rolewall.sandbox.kit`` makes them.
 _OWN = "/rolewall/bin"
-_OWN_NAMES = ("pytest", "rolewall-check")
+_OWN_NAMES = ("pytest", "rolewall-check", "rolewall-tool")
 _OWN_HOST = ("python", "python3")
 
 
@@ -41,7 +41,8 @@ def programs_found(spec: BoxSpec, name: str) -> tuple[Program, ...] | None:
     if "/" in name:
         return _at(spec, name) if name.startswith("/") else None
     host = spec.image == "host"
-    if name in _OWN_NAMES or (host and name in _OWN_HOST):
+    brought = f"bin/{name}" in spec.programs
+    if brought or name in _OWN_NAMES or (host and name in _OWN_HOST):
         return (Program(f"{_OWN}/{name}"),)
     places = box_environment(spec, None)["PATH"].split(":") if host else search_path(spec)
     looked = [_at(spec, f"{place}/{name}") for place in places if place != _OWN]

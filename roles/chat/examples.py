@@ -7,7 +7,7 @@ So an example shows a whole piece of work, and then the beginning of another.
 
 from __future__ import annotations
 
-__all__ = ["NATIVE", "TEXT", "example"]
+__all__ = ["NATIVE", "TEXT", "USES", "example"]
 
 _BOX = (
     "Everything you run, read or write is in your own sandbox, where commands start in "
@@ -17,6 +17,7 @@ _ENDS = {
     "planner": "leave your plan",
     "executor": "leave what the verifier has to know",
     "verifier": "give your verdict",
+    "generator": "say what you made",
 }
 
 
@@ -41,6 +42,7 @@ _LAST = {
         "```approve: your verdict that the work meets the requirements; why",
         "```reject: your verdict that it does not; what is wrong",
     ],
+    "generator": ["```done: what you made in /output is complete; what it is"],
 }
 
 
@@ -54,6 +56,10 @@ def _text(role: str) -> str:
     )
 
 
+USES = (
+    "A block ```tool NAME, with the arguments as one JSON object in it, calls one of the team's "
+    "own tools, which you are told of below."
+)
 NATIVE = {role: _native(role) for role in _ENDS}
 TEXT = {role: _text(role) for role in _ENDS}
 
@@ -99,6 +105,16 @@ _EXAMPLES = {
          "1.5, and the tests pass.\n```"),
         ("user", f"The first example again, with another `greet.py`:\n\n```\n{_GREETED}```"),
         ("assistant", f"I run the tests.\n\n```run\nrolewall-check -- {_TESTS}\n```"),
+    ],
+    "generator": [
+        ("user", f"An example. Write the release note of `greet.py`.\n\n```\n{_GREETED}```"),
+        ("assistant", "It greets by name now.\n\n```write /output/note.md\ngreet(name) says the "
+         "name: Hello, NAME!\n```"),
+        ("user", "/output/note.md is written"),
+        ("assistant", "The note is there.\n\n```done\n/output/note.md is the release note.\n```"),
+        ("user", f"Another example. Write the release note of `half.py`.\n\n```\n{_HALVED}```"),
+        ("assistant", "It divides exactly now.\n\n```write /output/note.md\nhalf(number) keeps "
+         "the fraction.\n```"),
     ],
 }  # fmt: skip
 

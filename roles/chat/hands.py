@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rolewall.roles.chat.shown import shorten_text, show_run
+from rolewall.roles.chat.shown import shorten_text, show_answer, show_run
 from rolewall.roles.chat.tools import (
     Edit,
     Message,
     Read,
     Run,
     Tool,
+    Use,
     Verdict,
     Write,
     spoken,
@@ -95,10 +96,10 @@ class Hands:
                 return self._write(tool)
             case Edit():
                 return self._edit(tool)
-            case Message():
-                return self._message(tool)
-            case Verdict():
-                return self._verdict(tool)
+            case Message() | Verdict():
+                return self._message(tool) if isinstance(tool, Message) else self._verdict(tool)
+            case Use():
+                return self._use(tool)
 
     def _run(self, tool: Run) -> Result:
         if _only_checks(tool.command):
@@ -183,6 +184,14 @@ class Hands:
             if left.failed:
                 return left
         return Result("the verdict is given", ends=True)
+
+    def _use(self, tool: Use) -> Result:
+        if self._player.turn.tools is None:
+            return Result("your team has no tools", failed=True)
+        self.commands += 1
+        answer = self._player.turn.tools.call(tool.name, json.dumps(tool.arguments).encode())
+        head, body = show_answer(tool.name, answer, self._chars)
+        return Result(head, body, failed=not answer.ok)
 
     def _leave(
         self, name: str, path: str, body: Mapping[str, Any], arguments: dict[str, Any], most: int

@@ -18,6 +18,7 @@ from rolewall.roles.chat.shown import shorten_text, show_output
 from rolewall.roles.chat.textcalls import fenced
 from rolewall.roles.chatfile import ChatFile
 from rolewall.roles.handoff import HANDOFF_ZONES
+from rolewall.roles.onelines import cut_line
 from rolewall.roles.playing import OWN_STEP_SECONDS, Turn
 from rolewall.roles.seal import MAX_SEALED
 from rolewall.sandbox import Box
@@ -31,6 +32,7 @@ TEXTS = (
 SAID = ("status", "text", "steps", "conditions", "artifacts", "questions", "problems")
 MOST_NAMES = 200
 MOST_FILES = 50
+MOST_USED, MOST_USE = 30, 200  # uses of tools that are listed, and characters of each
 # Sections of the prompt on files that the tools write for the model.
 FORMATS = re.compile(r"^## (?:Handing over|Verdict)\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
 NAMES = f"find . -name .git -prune -o -type f -print | LC_ALL=C sort | head -n {MOST_NAMES + 1}"
@@ -97,6 +99,21 @@ def _said(handoff: dict[Any, Any]) -> Iterator[str]:
         if value:
             words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             yield words if key == "text" else f"{key}: {words}"
+    if used := list(_used(handoff.get("evidence"))):
+        yield "evidence, seen by the harness (`handoff evidence ID` says when, `handoff result ID`"
+        yield "what it gave):"
+        yield from used[-MOST_USED:]
+
+
+def _used(evidence: object) -> Iterator[str]:
+    """A line for each use of a tool. No word of it is of the clock: a request that is made
+    again must be the same."""
+    for one in evidence if isinstance(evidence, list) else ():
+        if isinstance(one, dict):
+            went = "ok" if one.get("ok") is True else "failed"
+            asked = json.dumps(one.get("arguments"), ensure_ascii=False)
+            told = (one.get("id"), went, one.get("origin"), one.get("tool"), asked)
+            yield f"- {cut_line(' '.join(map(str, told)), MOST_USE)}"
 
 
 def _read(box: Box, path: str, chars: int) -> str:

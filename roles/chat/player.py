@@ -32,6 +32,7 @@ LAST_FILE = {
     "planner": "/plan/handoff.json",
     "executor": "/report/handoff.json",
     "verifier": "/verdict/verdict.json",
+    "generator": "/output/handoff.json",
 }
 
 
@@ -54,7 +55,9 @@ class ChatPlayer(Player):
         )
         self._file = LAST_FILE[turn.role]
         self._stuck = Stuck()
-        self._speech: Speech = (Textual if agent.chat.tools == "text" else Native)(turn.role)
+        self._offers = turn.tools.offers() if turn.tools else []
+        speech = Textual if agent.chat.tools == "text" else Native
+        self._speech: Speech = speech(turn.role, self._offers)
         self._opened: list[tuple[Call, Result]] = []
         self._called = False  # natively, so that the model is known to be able to
 
@@ -158,7 +161,7 @@ class ChatPlayer(Player):
     def _change_speech(self, why: str) -> None:
         """From tool calls to text, from the beginning: nothing has been carried out yet."""
         self._say("from here on as text", why=why)
-        self._speech = Textual(self.turn.role)
+        self._speech = Textual(self.turn.role, self._offers)
         self._stuck = Stuck()
         self._begin()
 
@@ -189,7 +192,9 @@ class ChatPlayer(Player):
         problem = call.problem
         if not problem:
             try:
-                return self._hands.do(parse_tool(call.name, call.arguments, self.turn.role))
+                offered = [offer.name for offer in self._offers]
+                tool = parse_tool(call.name, call.arguments, self.turn.role, offered)
+                return self._hands.do(tool)
             except InputError as error:
                 problem = str(error)
         if cut:

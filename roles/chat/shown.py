@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
+
+from rolewall.roles.broker import Answer
 from rolewall.sandbox import Completed, Output
 
-__all__ = ["shorten_text", "show_output", "show_run"]
+__all__ = ["shorten_text", "show_answer", "show_output", "show_run"]
 
 
 def show_output(output: Output, chars: int) -> str:
@@ -43,3 +47,23 @@ def show_run(done: Completed, chars: int, seconds: float) -> tuple[str, str]:
         return words, out
     end = "" if not out or out.endswith("\n") else "\n"
     return words, f"{out}{end}[standard error]\n{error}"
+
+
+def show_answer(name: str, answer: Answer, chars: int) -> tuple[str, str]:
+    """(how a call of one of the team's tools went, what it gave)."""
+    if answer.refused:
+        return f"{name} is refused: {shorten_text(answer.why, chars)}", ""
+    if not answer.ok:
+        return f"{name} failed at {_utc(answer.time)}: {shorten_text(answer.why, chars)}", ""
+    fresh = f", fresh until {_utc(answer.fresh_until)}" if answer.fresh_until else ""
+    cut = "; it is cut" if answer.truncated else ""
+    head = (
+        f"{name} is {answer.origin}, got at {_utc(answer.time)} for {answer.asked_by}{fresh}{cut}"
+    )
+    told = answer.result
+    text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+    return head, shorten_text(text, chars)
+
+
+def _utc(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

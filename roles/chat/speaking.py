@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rolewall.roles.broker import Offer
 from rolewall.roles.chat.calls import Answer, Call, clean, without_thoughts
-from rolewall.roles.chat.examples import NATIVE, TEXT, example
+from rolewall.roles.chat.examples import NATIVE, TEXT, USES, example
 from rolewall.roles.chat.hands import Result
 from rolewall.roles.chat.textcalls import fenced, find_call, strange_block
 from rolewall.roles.chat.tools import offered
@@ -60,9 +61,10 @@ class Speech(Protocol):
 class Native:
     """Tool calls as the protocol has them."""
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, offers: Sequence[Offer] = ()) -> None:
         self._role = role
-        self.tools: Sequence[Mapping[str, Any]] = offered(role)
+        further = [offer.function() for offer in offers]
+        self.tools: Sequence[Mapping[str, Any]] = [*offered(role), *further]
         self.ending = f"call {'verdict' if role == 'verifier' else 'message'}, which ends your turn"
 
     def opening(self, first: str) -> list[Message]:
@@ -106,8 +108,9 @@ class Native:
 class Textual:
     """One fenced block an answer; the model is shown how by an example."""
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, offers: Sequence[Offer] = ()) -> None:
         self._role = role
+        self._uses = f"\n\n{USES}" if offers else ""
         self.tools: Sequence[Mapping[str, Any]] = ()
         blocks = "```approve or ```reject, and why" if role == "verifier" else "```done"
         self.ending = f"end with a block {blocks}"
@@ -115,7 +118,7 @@ class Textual:
     def opening(self, first: str) -> list[Message]:
         shown = [_message(role, text) for role, text in example(self._role)]
         work = _message("user", f"{BEGINS}\n\n{first}")
-        return [_message("system", TEXT[self._role]), *shown, work]
+        return [_message("system", TEXT[self._role] + self._uses), *shown, work]
 
     def asked(self, call: Call) -> Message:
         return _message("assistant", fenced(call.arguments["command"], "run"))

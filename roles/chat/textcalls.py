@@ -31,7 +31,7 @@ FILE = re.compile(r"[\w./-]{1,100}\.[A-Za-z]\w{0,9}\b")
 DIVIDER = "\n=======\n"
 SHELL = ("run", "bash", "sh", "shell")
 WORDS = {"done": "done", "blocked": "blocked"}
-KINDS = (*SHELL, "read", "write", "edit", "message", *WORDS, "approve", "reject", "verdict")
+KINDS = (*SHELL, "read", "write", "edit", "tool", "message", *WORDS, "approve", "reject", "verdict")
 # What a model that was asked natively writes out. Neither handing over nor judging is among
 # them: nobody quotes such a call by mistake and has thereby approved.
 TOOLS = ("run", "read", "write", "edit")
@@ -171,10 +171,10 @@ def _named(block: Block) -> tuple[str, dict[str, Any]]:
         return "run", {"command": text}
     if kind == "write":
         return kind, {"path": rest, "text": text}
-    if kind == "read":
-        return kind, _read(rest or text.strip())
-    if kind == "edit":
-        return kind, _edit(rest, text)
+    if kind in ("read", "edit"):
+        return kind, _read(rest or text.strip()) if kind == "read" else _edit(rest, text)
+    if kind == "tool":
+        return kind, {"name": rest, "arguments": _given(text)}
     if kind in WORDS or kind == "message":
         return "message", {"text": text.strip(), "status": WORDS.get(kind, rest or "done")}
     return "verdict", {"verdict": rest if kind == "verdict" else kind, "summary": text.strip()}
@@ -192,6 +192,14 @@ def _edit(path: str, text: str) -> dict[str, Any]:
     if not divided:
         return {"path": path, "old": text}
     return {"path": path, "old": f"{old[1:]}\n" if old else "", "new": new}
+
+
+def _given(text: str) -> object:
+    """The arguments of a tool; what is no JSON is told as the text that it is."""
+    try:
+        return json.loads(text, strict=False) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return text
 
 
 def _json(text: str, identifier: str) -> Call | None:

@@ -6,7 +6,7 @@ model is told in the kernel's own words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
@@ -21,6 +21,7 @@ __all__ = [
     "Read",
     "Run",
     "Tool",
+    "Use",
     "Verdict",
     "Write",
     "offered",
@@ -78,7 +79,14 @@ class Verdict(Strict):
     checks: Annotated[list[Check], Field(max_length=500)] = Field(default_factory=list)
 
 
-Tool = Run | Read | Write | Edit | Message | Verdict
+class Use(Strict):
+    """One of the team's own tools, with the arguments that it takes."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    arguments: dict[str, Any]
+
+
+Tool = Run | Read | Write | Edit | Message | Verdict | Use
 _SHAPES: Mapping[str, type[Strict]] = {
     "run": Run,
     "read": Read,
@@ -87,6 +95,7 @@ _SHAPES: Mapping[str, type[Strict]] = {
     "message": Message,
     "verdict": Verdict,
 }
+USE = "tool"  # as text, and in what is recorded; natively each tool goes by its own name
 _TEXT = {"type": "string"}
 _LINE = {"type": "integer", "minimum": 1}
 _CHECK = {
@@ -155,22 +164,31 @@ def _described(name: str, role: str) -> dict[str, Any]:
     }
 
 
-def parse_tool(name: str, arguments: Mapping[str, Any], role: str) -> Tool:
+def parse_tool(
+    name: str, arguments: Mapping[str, Any], role: str, further: Collection[str] = ()
+) -> Tool:
     """The call that a model made.
+
+    Args:
+        further: names of the team's own tools that were offered.
 
     Raises:
         InputError: there is no such tool, or it is asked for in another way; the words
             are for the model.
     """
-    known = names(role)
+    known = (*names(role), *further)
+    if name == USE:
+        return validate(Use, arguments, name)
     if name not in known:
         raise InputError("no such tool", got=name, expected=f"one of {', '.join(known)}")
     # null is what many a model writes for what it leaves out.
     given = {key: value for key, value in arguments.items() if value is not None}
+    if name in further:
+        return Use(name=name, arguments=given)
     return cast(Tool, validate(_SHAPES[name], given, name))
 
 
 def spoken(tool: Tool) -> tuple[str, dict[str, Any]]:
     """The name and the arguments of a call, as ``parse_tool`` takes them."""
-    name = next(name for name, shape in _SHAPES.items() if isinstance(tool, shape))
+    name = next((name for name, shape in _SHAPES.items() if isinstance(tool, shape)), USE)
     return name, tool.model_dump(mode="json", exclude_none=True)

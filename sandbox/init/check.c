@@ -1,4 +1,5 @@
-/* Inside a box: has a command run in the check box, and passes on what it prints. */
+/* Inside a box: has the harness run something elsewhere, and passes on what it prints:
+   rolewall-check a command in the check box, rolewall-tool one of the team's tools. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -16,12 +17,14 @@
 
 enum { EXIT_CHECK = 125, REQUEST_MAX = 256 * 1024, TEXT_MAX = 4096 };
 
-static const char NAME[] = "rolewall-check";
+/* What this is called, and the abstract socket that the harness answers on. */
+static const char *client;
+static const char *other_side;
 
 static void give_up(const char *format, ...)
 {
     va_list arguments;
-    fprintf(stderr, "%s: ", NAME);
+    fprintf(stderr, "%s: ", client);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -32,12 +35,12 @@ static void give_up(const char *format, ...)
 static int connect_harness(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t length = strlen(NAME);
-    memcpy(address.sun_path + 1, NAME, length);
+    size_t length = strlen(client);
+    memcpy(address.sun_path + 1, client, length);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     int harness = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (harness < 0 || connect(harness, (struct sockaddr *)&address, size) < 0)
-        give_up("no check box here (%s)", errno_name(errno));
+        give_up("no %s here (%s)", other_side, errno_name(errno));
     return harness;
 }
 
@@ -145,21 +148,35 @@ static int pass_on(int harness)
         read_text(harness, text, size);
         if (head[0] == 'X')
             return exit_code(text);
-        fprintf(stderr, "%s: %s\n", NAME, text);
+        fprintf(stderr, "%s: %s\n", client, text);
     }
 }
 
-int check(char **argv)
+static int ask(char **argv, const char *usage)
 {
     if (argv[0] != NULL && strcmp(argv[0], "--") == 0)
         argv++;
     else if (argv[0] != NULL && argv[0][0] == '-')
         argv[0] = NULL;
     if (argv[0] == NULL) {
-        fprintf(stderr, "usage: %s -- COMMAND [ARGUMENT...]\n", NAME);
+        fprintf(stderr, "usage: %s %s\n", client, usage);
         return EXIT_CHECK;
     }
     int harness = connect_harness();
     send_request(harness, argv);
     return pass_on(harness);
+}
+
+int check(char **argv)
+{
+    client = "rolewall-check";
+    other_side = "check box";
+    return ask(argv, "-- COMMAND [ARGUMENT...]");
+}
+
+int tool(char **argv)
+{
+    client = "rolewall-tool";
+    other_side = "tools";
+    return ask(argv, "NAME [JSON]");
 }

@@ -2,5 +2,6 @@
 #define ROLEWALL_CHECK_H
 
 int check(char **argv);
+int tool(char **argv);
 
 #endif

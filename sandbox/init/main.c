@@ -13,7 +13,7 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } commands[] = {{"serve", serve}, {"attach", attach}, {"probe", probe}, {"check", check},
-                {"pty", pty}};
+                {"tool", tool},   {"pty", pty}};
 
 static const char *base_name(const char *path)
 {
@@ -25,9 +25,11 @@ int main(int argc, char **argv)
 {
     if (argc > 0 && strcmp(base_name(argv[0]), "rolewall-check") == 0)
         return check(argv + 1);
+    if (argc > 0 && strcmp(base_name(argv[0]), "rolewall-tool") == 0)
+        return tool(argv + 1);
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argv + 2);
-    fputs("usage: rolewall-init serve|attach|probe|check|pty ...\n", stderr);
+    fputs("usage: rolewall-init serve|attach|probe|check|tool|pty ...\n", stderr);
     return EXIT_USAGE;
 }

@@ -38,8 +38,8 @@ class Recorder:
 
     ``tell`` brings news to the harness: ``{"violated": true}`` or ``{"broken": why}``.
     Nothing is recorded, only counted, until ``began`` is set. ``most_bytes`` bounds the
-    lines of crossings, of peeks, of reads, and of the rest, each by itself, as the budget
-    bounds their number: a flood of one loses nothing of another.
+    lines of crossings, of peeks, of what conditions forbid, of reads, and of the rest, each
+    by itself, as the budget bounds their number: a flood of one loses nothing of another.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Recorder:
         self._tally = Tally()
         self._crossings = _Allowance("crossings", spec.crossing_budget, most_bytes)
         self._peeks = _Allowance("peeks", spec.crossing_budget, most_bytes)
+        self._forbidden = _Allowance("the forbidden", spec.crossing_budget, most_bytes)
         self._others = _Allowance("the rest", spec.crossing_budget, most_bytes)
         self._counted = {
             "own": (ByDirectory("own"), self._others),
@@ -170,6 +171,8 @@ class Recorder:
         """What pays for a line. Only what would change something spends the crossings'."""
         if seen.found.kind is Kind.PEEK or seen.effect is Effect.READ:
             return self._peeks
+        if seen.found.kind is Kind.FORBIDDEN:
+            return self._forbidden
         return self._crossings if _crosses(seen.found) else self._others
 
     def _fits(self, allowance: _Allowance, found: Judgement | None = None) -> bool:

@@ -8,6 +8,7 @@ import socket
 from typing import Any
 
 from rolewall.policies import (
+    Access,
     Call,
     Effect,
     Judgement,
@@ -137,7 +138,7 @@ class Session:
             return 0
         if path and self._waits(call):
             text, view = escape(path), self.spec.view
-            if zone := view.hidden_at(text):
+            if zone := view.closed_at(text):
                 self._peek(row, Effect.READ, call, zone, path, how.flags(self._arch))
             elif view.zone_at(text):
                 self.recorder.read(text)
@@ -197,9 +198,12 @@ class Session:
         argv, whole = argv_of(row, call)
         # A shell tries every directory of PATH; only the hit is an execution.
         missing = path and exists(self._open_root(call.tid), path) is False
-        if self.spec.reads and path and (zone := self.spec.view.hidden_at(escape(path))):
+        zone = self.spec.view.closed_at(escape(path)) if path else None
+        if zone and self.spec.reads:
             self._peek(row, Effect.EXEC, call, zone, path, row_flags(row, call, self._arch))
-        elif self._waits(call) and not missing:
+        # What a condition forbids to read may be there all the same, where there is no wall.
+        hidden = zone is not None and zone.access is Access.HIDDEN and self.spec.reads
+        if not hidden and self._waits(call) and not missing:
             self.recorder.execution(escape(path), argv, whole, self._task(call.tid).pid)
         return 0
 

@@ -24,7 +24,8 @@ class Tally:
         self.probe_seen = 0
         self.reads = self.reads_outside = 0
         self.unrecorded = 0
-        self._pairs: dict[Kind, dict[tuple[str, str], None]] = {kind: {} for kind in _LISTED}
+        kinds = (*_LISTED, Kind.FORBIDDEN)
+        self._pairs: dict[Kind, dict[tuple[str, str], None]] = {kind: {} for kind in kinds}
 
     def add(self, kind: Kind, outcome: Outcome, number: int = 1) -> None:
         self.attempts.setdefault(kind.value, Counter())[outcome.value] += number
@@ -42,6 +43,7 @@ class Tally:
             "distinct_edits": len(self._pairs[Kind.EDIT]),
             "peeks": self._listed(Kind.PEEK),
             "distinct_peeks": len(self._pairs[Kind.PEEK]),
+            "distinct_forbidden": len(self._pairs[Kind.FORBIDDEN]),
             "reads": self.reads,
             "reads_outside": self.reads_outside,
             "execs": self.execs,

@@ -25,8 +25,9 @@ class WatchSpec:
         ledger: the episode's ``audit.jsonl``; several watches may share it.
         role_uid: user id of the role's processes; -1 where it is read from each process.
         crossing_budget: crossings recorded one by one, after which the watch is
-            violated and every watched call is refused. As many peeks, and as many other
-            lines, are recorded; what is beyond is only counted.
+            violated and every watched call is refused. As many peeks, as many attempts at
+            what conditions forbid, and as many other lines, are recorded; what is beyond is
+            only counted.
         reads: whether opens for reading are observed; the box's filter must notify them.
     """
 
@@ -66,6 +67,7 @@ class WatchSummary:
         distinct_edits: how many such pairs there are in all.
         peeks, distinct_peeks: the same of peeks, at most 50 pairs; those past the budget
             are in ``attempts`` alone.
+        distinct_forbidden: how many such pairs there are of what conditions forbid.
         reads: other opens for reading in zones, the role's own too.
         reads_outside: opens for reading of what is in no zone.
         execs: programs started.
@@ -82,6 +84,7 @@ class WatchSummary:
     distinct_edits: int = 0
     peeks: tuple[tuple[str, str], ...] = ()
     distinct_peeks: int = 0
+    distinct_forbidden: int = 0
     reads: int = 0
     reads_outside: int = 0
     execs: int = 0

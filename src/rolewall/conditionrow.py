@@ -61,11 +61,13 @@ class PatternCount:
 
 @dataclass(frozen=True)
 class Shared:
-    """A verdict that was made beside the work it judged: where, and what ran there."""
+    """A verdict that was not isolated from the work it judged: where, and what ran there, or
+    which conditions kept the work from its verifier."""
 
     episode: str
     phase: int
     beside: str
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _patterns(records: Sequence[EpisodeRecord]) -> dict[str, PatternCount]:
 
 def _shared(records: Sequence[EpisodeRecord]) -> list[Shared]:
     return [
-        Shared(f"{r.task}:{r.condition}:{r.trial}", row.phase, row.beside)
+        Shared(f"{r.task}:{r.condition}:{r.trial}", row.phase, row.beside, row.held)
         for r in records
         for row in r.verdicts
         if not row.isolated

@@ -6,6 +6,7 @@ they talk to, nor which of the caller's keys is sent where, unless whoever runs 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from rolewall.errors import InputError
@@ -27,6 +28,7 @@ class Grants:
     task_image: bool = False
     task_network: bool = False
     team_models: bool = False
+    team_tools: bool = False
 
     def image(self, team: Team, task: Task) -> str:
         """The image of a task's boxes: its own, else the team's.
@@ -45,12 +47,15 @@ class Grants:
 
     def network(self, team: Team, task: Task) -> dict[str, tuple[HostPort, ...]]:
         """Destinations by role: what the team gives that role, and what the task gives to all.
-        Endpoints of models are none of them, but are held to their grant here as well.
+        Endpoints of models and what tools reach are none of them, but are held to their
+        grants here as well.
 
         Raises:
             InputError: there are some that were not granted.
         """
         self.models(team)
+        if not self.team_tools:
+            _refuse_tools(team)
         asked = [place for places in team.network.values() for place in places]
         if asked and not self.team_network:
             words = ", ".join(map(str, asked))
@@ -70,6 +75,18 @@ class Grants:
                 endpoint.url,
                 "team-models",
             )
+
+
+def _refuse_tools(team: Team) -> None:
+    for tool in team.tools.values():
+        reaches = ", ".join(map(str, tool.network))
+        what = f"runs {shlex.join(tool.argv)}" if tool.argv else "fetches what roles ask for"
+        raise _refused(
+            f"the team has a tool that {what}",
+            f"{team.path}: tools.{tool.name}",
+            f"a network of {reaches}" if reaches else "no network",
+            "team-tools",
+        )
 
 
 def _refused(what: str, place: str, got: str | None, flag: str) -> InputError:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rolewall.candidate import CALIBRATE, condition_of
-from rolewall.policies import HAS_VERIFIER
+from rolewall.policies import HARNESS, HAS_VERIFIER
 
 if TYPE_CHECKING:
     from rolewall.record import EpisodeRecord, PhaseRecord
@@ -37,6 +37,7 @@ def contradictions(record: EpisodeRecord) -> Iterator[str]:
     yield from _standing(record)
     yield from _rows(record)
     yield from _sums(record)
+    yield from _said_of_conditions(record)
     for phase in record.phases:
         yield from _changes(phase)
     if record.status == "complete":
@@ -115,6 +116,20 @@ def _rows(record: EpisodeRecord) -> Iterator[str]:
     for phase, round_ in verifying:
         if (found := rows.count((phase, round_))) != 1:
             yield f"phase {phase} of a verifier has {found} verdict rows"
+
+
+def _said_of_conditions(record: EpisodeRecord) -> Iterator[str]:
+    """What is said of a condition is said in the handoff of a phase, or by the task."""
+    handoffs: dict[tuple[int | None, str], str | None] = {(None, HARNESS): ""}
+    handoffs |= {(phase.index, phase.role): phase.handoff for phase in record.phases}
+    # An episode that infrastructure ended may have sealed a handoff whose phase has no row.
+    unfinished = len(record.phases) if record.status == "error" else -1
+    for event in record.conditions:
+        if event.phase == unfinished:
+            continue
+        if handoffs.get((event.phase, event.role)) != event.seal:
+            where = "the task" if event.phase is None else f"phase {event.phase}"
+            yield f"condition {event.condition} is {event.event} by no handoff of {where}"
 
 
 def _sums(record: EpisodeRecord) -> Iterator[str]:

@@ -14,12 +14,14 @@ from rolewall.errors import InputError
 from rolewall.sandbox import hold_kinds, hold_store, storage
 from rolewall.storage import is_partial
 
-__all__ = ["ENTRIES", "REPORT", "hold_layout", "locked", "run_around"]
+__all__ = ["BLAME", "ENTRIES", "REPORT", "hold_layout", "locked", "run_around"]
 
 REPORT = "report.html"
 """What `rolewall report` writes: made from the run, and in no seal."""
 FILES = ("run.json", ".lock", LOG, SEAL, ENVELOPE, REPORT)
-FOLDERS = ("episodes", "blobs.git", "scratch")
+BLAME = "blame"
+"""What `rolewall blame --replays` leaves: runs of its own, in no seal of this one."""
+FOLDERS = ("episodes", "blobs.git", "scratch", BLAME)
 ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
 """The entries of a run directory, with what each must be."""
 

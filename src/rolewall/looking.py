@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rolewall.roles import Execution
+from rolewall.roles import HANDED, HANDOFF, Execution
 
 __all__ = ["Looked", "looked_by"]
 
@@ -45,7 +45,7 @@ GIT_READS = frozenset((
 ))  # fmt: skip
 GIT_WORDS = 6  # its command comes after its own flags and their values
 WORKSPACE = "workspace"
-ZONE = re.compile(r"(?<![\w./-])/([a-z][a-z0-9_-]*)(?=[/\s\"';&|)]|$)")
+ZONE = re.compile(rf"(?<![\w./-])(?:{re.escape(HANDED)})?/([a-z][a-z0-9_-]*)(?=[/\s\"';&|)]|$)")
 SYSTEM = ("/usr/", "/bin/", "/sbin/")
 
 
@@ -61,8 +61,8 @@ def looked_by(execution: Execution) -> Looked:
     """What one execution, apart from the programs it starts, looked at."""
     name = posixpath.basename(execution.exe)
     arguments = execution.argv[1:]
-    if execution.exe == CHECK:
-        return Looked()
+    if execution.exe in (CHECK, HANDOFF):
+        return Looked()  # the command handoff starts cat for all that it shows
     if not execution.exe.startswith(SYSTEM):
         return Looked(_named((execution.exe, *arguments)), whole=False)
     if name in BLIND:

@@ -6,20 +6,20 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
 from rolewall.candidate import CalibrationInfo
 from rolewall.code import code_version
 from rolewall.episode import CandidateWork
-from rolewall.errors import InputError
+from rolewall.errors import InputError, TaskError
 from rolewall.grants import Grants
 from rolewall.policies import Policy, condition
 from rolewall.record import ErrorRecord
-from rolewall.roles import Team
+from rolewall.roles import Arm, Team
 from rolewall.rundir import ReplayRef, RunInfo, TaskRef, episode_key
-from rolewall.sandbox import Backend
+from rolewall.sandbox import WORKSPACE, Backend, check_workdir
 from rolewall.tasks import Instances, Task, whole_task
 
 __all__ = ["Episode", "Plan", "describe", "make_plan", "parse_shard"]
@@ -66,12 +66,14 @@ def make_plan(
     grants: Grants | None = None,
     instances: Instances = whole_task,
     replay: ReplayRef | None = None,
+    handoff: Arm = "full",
 ) -> Plan:
     """Plan a run.
 
     Args:
         shard: (i, n): this machine runs every n-th episode, beginning with the i-th.
         replay: the run whose recorded models answer.
+        handoff: what roles are shown of handoffs.
         instances: what makes the start of a task that has none, for an episode's seed.
 
     Raises:
@@ -80,6 +82,8 @@ def make_plan(
     """
     if len(set(conditions)) != len(conditions):
         raise InputError("a condition is named twice", got=", ".join(conditions))
+    for task in tasks:
+        _check_fits(team, task)
     allowed = grants or Grants()
     episodes = [
         _episode(
@@ -91,6 +95,7 @@ def make_plan(
             backend,
             allowed,
             replay.seal if replay else "",
+            handoff,
         )
         for task in tasks
         for trial in range(trials)
@@ -100,7 +105,36 @@ def make_plan(
     mine = tuple(episodes[index - 1 :: count])
     refs = [_ref(task, instances, range(seed, seed + trials)) for task in tasks]
     info = describe(team, refs, conditions, backend, mine, trials=trials, seed=seed, shard=shard)
-    return Plan(team, backend, mine, info.model_copy(update={"replay": replay}))
+    return Plan(team, backend, mine, info.model_copy(update={"replay": replay, "handoff": handoff}))
+
+
+def _check_fits(team: Team, task: Task) -> None:
+    """Whether the task can be one of this team's, with the zones and tools that it has.
+
+    Raises:
+        InputError: the work would have to be where the team has a zone, or a condition of the
+            task's forbids what the team has not.
+    """
+    zones = {zone.name for zone in condition("enforced")(team.roles, zones=team.zones).zones}
+    if task.workdir not in (None, WORKSPACE):
+        place = f"{task.directory / task.file}: the work's directory"
+        check_workdir(task.workdir, tuple(zones - {"workspace"}), place)
+    _check_held(team, task, zones)
+
+
+def _check_held(team: Team, task: Task, zones: Collection[str]) -> None:
+    """A task that forbids what its team has not is meant for another: a slip in a name would
+    forbid nothing."""
+    for one in task.conditions:
+        for action in one.forbids:
+            word, _, name = action.partition(" ")
+            if name not in (team.tools if word == "use" else zones):
+                raise TaskError(
+                    f"no such {'tool' if word == 'use' else 'zone'} in the team {team.name}",
+                    place=f"{task.directory / task.file}: condition {one.id}",
+                    got=action,
+                    expected="workspace, output with a generator, or a zone or tool of the team's",
+                )
 
 
 def _ref(task: Task, instances: Instances, seeds: range) -> TaskRef:
@@ -117,6 +151,7 @@ def _episode(
     backend: Backend,
     grants: Grants,
     replay: str,
+    handoff: Arm,
 ) -> Episode:
     image = grants.image(team, task)
     key = episode_key(
@@ -130,9 +165,10 @@ def _episode(
         code=code_version(),
         observe=team.observe,
         replay=replay,
+        handoff=handoff,
     )
     network = grants.network(team, task)
-    policy = condition(name)(team.roles, limits=team.limits, network=network)
+    policy = condition(name)(team.roles, limits=team.limits, network=network, zones=team.zones)
     return Episode(key, task, name, trial, seed, image, policy)
 
 

@@ -112,5 +112,6 @@ class Pool:
                 recorded=means.recorded.get(episode.key),
                 tries=episode.tries,
                 shown=tuple(map(Path, plan.info.shown)),
+                handoff=plan.info.handoff,
             )
         )

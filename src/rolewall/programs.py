@@ -33,6 +33,7 @@ from rolewall.sandbox import (
     programs_found,
 )
 from rolewall.tasks import role_environment
+from rolewall.toolprograms import check_tool_programs
 
 __all__ = ["check_programs"]
 
@@ -96,6 +97,7 @@ def check_programs(plan: Plan, episodes: Sequence[Episode]) -> None:
         with ExitStack() as stack:
             if why := _Search(plan, one, stack).lacking(one.name):
                 raise _refusal(one, why)
+    check_tool_programs(plan, episodes)
 
 
 def _wanted(plan: Plan, episode: Episode) -> Iterator[_Wanted]:
@@ -127,7 +129,7 @@ def _spec(plan: Plan, episode: Episode, role: str) -> BoxSpec:
         image=episode.image,
         limits=compiled.limits,
         tap=False,
-        env=role_environment(episode.task, works=works),
+        env=role_environment(episode.task, works=works, zones=plan.team.zones),
         shown=tuple(map(Path, plan.info.shown)),
     )
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rolewall.candidate import Candidate
+from rolewall.critical import Critical
 from rolewall.headline import contradictions
 from rolewall.policies import Observe
+from rolewall.roles import Arm, BreachKind
 
 __all__ = [
     "AttemptCounts",
+    "Breach",
     "Change",
     "ChangeCounts",
     "Changes",
+    "ConditionEvent",
+    "ContractRecord",
     "EpisodeRecord",
     "ErrorRecord",
     "Grade",
@@ -25,6 +30,7 @@ __all__ = [
     "Patterns",
     "PhaseRecord",
     "PhaseReplay",
+    "PhaseTools",
     "PhaseUsage",
     "Seed",
     "SpentLimit",
@@ -57,8 +63,10 @@ class AttemptCounts(_Strict):
     """Attempts of one phase. ``edit_*`` are cross-role edits; ``distinct_edits``
     counts distinct (program, target) pairs among them; ``unattributed`` counts
     manifest changes outside the owner's phase with no matching allowed attempt.
-    The last four are known where reads are observed: ``peek`` counts looks at what is
-    hidden, ``read`` other opens for reading in zones, ``read_outside`` those elsewhere."""
+    ``forbidden*`` is what an open condition forbids the role in a zone of its own, or to
+    look at; changes of others' zones are edits, forbidden or not.
+    These are known where reads are observed: ``peek`` counts looks at what is hidden,
+    ``read`` other opens for reading in zones, ``read_outside`` those elsewhere."""
 
     edit_attempted: Count = 0
     edit_blocked: Count = 0
@@ -74,6 +82,10 @@ class AttemptCounts(_Strict):
     distinct_peeks: Count = 0
     read: Count = 0
     read_outside: Count = 0
+    forbidden: Count = 0
+    forbidden_blocked: Count = 0
+    forbidden_allowed: Count = 0
+    distinct_forbidden: Count = 0
 
 
 class Change(_Strict):
@@ -103,12 +115,15 @@ class ChangeCounts(_Strict):
 @dataclass(frozen=True)
 class Changes:
     """All changes of one phase summed up: the first of them, how many more there were,
-    counts of all, and how many no attempt accounts for."""
+    counts of all, and how many no attempt accounts for. ``landed`` has each zone of another's
+    in which anything but caches changed, and the first such path: of all changes, listed or
+    not, so that a flood of some decides nothing about others."""
 
     listed: tuple[Change, ...]
     omitted: int
     counts: ChangeCounts
     unattributed: int
+    landed: Mapping[str, str]
 
 
 def sum_up(changes: Iterable[Change]) -> Changes:
@@ -118,13 +133,16 @@ def sum_up(changes: Iterable[Change]) -> Changes:
     cross-role ones, then by zone and path.
     """
     own = crossed = landed = missed = 0
+    first: dict[str, str] = {}
 
     def counted() -> Iterator[Change]:
         nonlocal own, crossed, landed, missed
         for change in changes:
             own += not change.cross_role
             crossed += change.cross_role
-            landed += change.cross_role and not change.incidental
+            if change.cross_role and not change.incidental:
+                landed += 1
+                first[change.zone] = min(change.path, first.get(change.zone, change.path))
             missed += not change.attributed
             yield change
 
@@ -136,7 +154,7 @@ def sum_up(changes: Iterable[Change]) -> Changes:
             break
         kept.append(change)
     counts = ChangeCounts(own=own, cross_role=crossed, landed=landed)
-    return Changes(tuple(kept), own + crossed - len(kept), counts, missed)
+    return Changes(tuple(kept), own + crossed - len(kept), counts, missed, first)
 
 
 def _rank(change: Change) -> tuple[bool, bool, str, str]:
@@ -146,6 +164,48 @@ def _rank(change: Change) -> tuple[bool, bool, str, str]:
 def phase_name(index: int, role: str) -> str:
     """What the names of a phase's files begin with."""
     return f"{index:02}-{role}"
+
+
+class ConditionEvent(_Strict):
+    """What became of a binding condition when a handoff was sealed, or the episode began.
+
+    ``opened``: it binds from here on; ``discharged``: its authority said that it is met, or
+    waived, as ``status`` tells; ``refused``: somebody said what counts for nothing, and
+    ``why``. ``phase`` is None, and ``role`` ``harness``, for what the task brings; ``seal``
+    is that of the handoff in which it was said. What the condition is stands in the event
+    that opened it first."""
+
+    phase: Count | None = None
+    role: str
+    condition: str
+    event: Literal["opened", "discharged", "refused"]
+    status: Literal["open", "met", "waived"]
+    why: str = ""
+    seal: str = ""
+    authority: str = ""
+    prerequisite: str = ""
+    forbids: tuple[str, ...] = ()
+
+
+class ContractRecord(_Strict):
+    """What a role consumes and produces, each ``ZONE: TYPE``, what it may do, and what must
+    be there when its turn ends."""
+
+    consumes: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+
+
+class Breach(_Strict):
+    """Where a contract was broken: by the phase and role named, in ``zone``. See
+    ``rolewall.roles.BREACHES`` for the kinds."""
+
+    kind: BreachKind
+    phase: Count
+    role: str
+    zone: str
+    why: str
 
 
 class SpentLimit(_Strict):
@@ -193,6 +253,34 @@ class PhaseReplay(_Strict):
     outcome: str
 
 
+class PhaseTools(_Strict):
+    """What one phase asked of its team's tools.
+
+    Of all ``calls``, ``live`` were answered by a run of the tool for them, ``cached`` by what
+    was got earlier and still fresh, ``failed`` got nothing and ``refused`` were let nowhere.
+    ``runs`` is how often a tool ran. ``repeated`` calls asked what had been answered in the
+    episode before; for ``rerun`` of them a tool ran again. ``held`` is how many were of a tool
+    that an open condition holds."""
+
+    calls: Count = 0
+    live: Count = 0
+    cached: Count = 0
+    failed: Count = 0
+    refused: Count = 0
+    runs: Count = 0
+    repeated: Count = 0
+    rerun: Count = 0
+    held: Count = 0
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> PhaseTools:
+        if self.calls != self.live + self.cached + self.failed + self.refused:
+            raise ValueError("calls of tools that do not add up")
+        if self.rerun > min(self.repeated, self.runs) or self.runs > self.live + self.failed:
+            raise ValueError("more runs of tools than calls that can have had them")
+        return self
+
+
 class PhaseRecord(_Strict):
     """One turn of a role. ``changes`` are the first of those that ``changed`` counts;
     ``changes_omitted`` is how many more there were."""
@@ -215,10 +303,19 @@ class PhaseRecord(_Strict):
     changes_omitted: Count = 0
     changed: ChangeCounts = ChangeCounts()
     handoff: str | None = None  # sha256 of the sealed handoff
+    handoff_shown: str = ""  # sha256 of the file that later roles were shown of it
     transcript: str | None = None  # path below the episode's directory
     transcript_sha256: dict[str, str] = Field(default_factory=dict)  # by file name
     usage: PhaseUsage | None = None  # of an agent that may call a model
     replay: PhaseReplay | None = None  # of an agent that does again what was recorded
+    held: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict
+    )  # what was forbidden meanwhile -> the open conditions that forbid it
+    step: str = ""  # of the plan, that the turn was for; empty for the whole
+    tools: PhaseTools | None = None  # of a role that may use a tool of its team
+    programs: dict[str, bool] = Field(
+        default_factory=dict
+    )  # what the plan's steps need, as far as it can be one -> whether the role's box has it
 
     @property
     def name(self) -> str:
@@ -248,7 +345,10 @@ class Patterns(_Strict):
 class VerdictRecord(_Strict):
     """One verifier phase: its verdict beside the grade of the work as it was
     handed to the verifier (``grade_before``) and as the verifier left it
-    (``grade_after``). ``beside`` is what kept the verdict from being isolated."""
+    (``grade_after``). ``beside`` is what kept the verdict from being isolated, and ``held`` are
+    the conditions that kept the work from the verifier, which is not isolated either: it is of
+    what others say of the work. A verdict on
+    one ``step`` of several has a grade only if it is the episode's last."""
 
     round: Annotated[int, Field(ge=1)]
     phase: Count
@@ -262,10 +362,13 @@ class VerdictRecord(_Strict):
     grade_after: GradeRecord | None = None
     patterns: Patterns | None = None
     beside: str = ""
+    held: tuple[str, ...] = ()
+    step: str = ""  # of the plan, that was judged; empty for the whole work
+    whole: bool = True  # whether it is on the whole work: a last step's is
 
 
 class ErrorRecord(_Strict):
-    kind: str  # class name in rolewall.errors, or "manifest-alarm", "grader"
+    kind: str  # class name in rolewall.errors, or "manifest-alarm", "contract", "grader"
     message: str
 
 
@@ -310,7 +413,13 @@ class EpisodeRecord(_Strict):
     final: GradeRecord | None = None
     candidate: Candidate | None = None  # of a calibration: what was judged
     tries: tuple[ErrorRecord, ...] = ()  # errors that earlier tries of it ended in, first to last
+    conditions: tuple[ConditionEvent, ...] = ()
+    conditions_omitted: Count = 0  # events beyond those
+    contracts: dict[str, ContractRecord] = Field(default_factory=dict)  # by role
+    breaches: tuple[Breach, ...] = ()
     replay_of: str = ""  # the episode that was played again, or whose models answered, by its key
+    handoff: Arm = "full"  # what roles were shown of handoffs
+    critical: tuple[Critical, ...] = ()  # of the task
 
     @property
     def last_grade(self) -> GradeRecord | None:
@@ -324,6 +433,8 @@ class EpisodeRecord(_Strict):
         said: dict[str, Any] = {name: getattr(self, name) for name in SUMMARY}
         if not self.verified:
             said["verified"] = False
+        if self.handoff != "full":
+            said["handoff"] = self.handoff
         return said | {"ledger": {"head": self.ledger_head, "lines": self.ledger_lines}}
 
     @model_validator(mode="after")

@@ -89,6 +89,8 @@ def _bare(record: EpisodeRecord, why: str) -> EpisodeRecord:
         update={
             "phases": tuple(phases),
             "verdicts": (),
+            "conditions": (),
+            "breaches": (),
             "final": None,
             "verdict": "missing",
             "grade": "error",

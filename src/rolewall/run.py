@@ -27,8 +27,9 @@ __all__ = ["run_plan"]
 
 # Fields of run.json that make its episodes, the plainest reason first.
 COMPARED = ("team", "backend", "image", "conditions", "trials", "seed", "tasks", "team_digest",
-            "planned", "shown", "replay")  # fmt: skip
-CALLED = {"shown": "directories of --show", "team_digest": "files of the team"}
+            "planned", "shown", "replay", "handoff")  # fmt: skip
+CALLED = {"shown": "directories of --show", "team_digest": "files of the team",
+          "handoff": "arm of --handoff"}  # fmt: skip
 WAYS_OUT = {"shown": "give --show as that run had it, or another -o"}
 
 
@@ -214,4 +215,8 @@ def _values(info: RunInfo, name: str) -> set[str]:
 
 
 def _again(record: EpisodeRecord) -> bool:
-    return record.error is not None and record.error.kind not in ("grader", "manifest-alarm")
+    return record.error is not None and record.error.kind not in (
+        "grader",
+        "manifest-alarm",
+        "contract",
+    )

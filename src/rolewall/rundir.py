@@ -18,6 +18,7 @@ from rolewall.errors import RecordError
 from rolewall.policies import Observe
 from rolewall.record import EpisodeRecord, Seed
 from rolewall.recordfile import RECORD_CAP, parse, read_episode, write_record
+from rolewall.roles import Arm
 from rolewall.rows import Row, refuse_repeats, row_of
 from rolewall.storage import canonical_json, read_capped, write_atomic
 
@@ -88,7 +89,8 @@ class RunInfo(BaseModel):
     sharded). ``keys``, when given, names each of them. ``left_out`` are directories among
     the tasks that hold one without a grader. ``team_files`` are those that ``team_digest`` is
     over, each with its SHA-256, and `` x`` behind it if it may be run. ``shown`` are directories
-    of the machine that roles could read besides those of their image.
+    of the machine that roles could read besides those of their image. ``handoff`` is the arm:
+    what roles were shown of handoffs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -118,6 +120,7 @@ class RunInfo(BaseModel):
     left_out: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     replay: ReplayRef | None = None
+    handoff: Arm = "full"
 
     @model_validator(mode="after")
     def _keys_are_the_planned_ones(self) -> RunInfo:
@@ -212,10 +215,12 @@ def episode_key(
     candidate: str = "",
     salt: str = "",
     replay: str = "",
+    handoff: Arm = "full",
 ) -> str:
     """The name of an episode's directory: equal exactly for equal work. ``candidate`` is
     the SHA-256 of what a calibration shows, ``salt`` what keeps its boxes, which can see
-    the name, from computing that; ``replay`` the seal of the run that answers."""
+    the name, from computing that; ``replay`` the seal of the run that answers; ``handoff``
+    the arm, which for ``full`` is no part of the name."""
     parts = {
         "task": [task.id, task.digest],
         "team": team_digest,
@@ -231,6 +236,8 @@ def episode_key(
         parts |= {"candidate": candidate, "salt": salt}
     if replay:
         parts |= {"replay": replay}
+    if handoff != "full":
+        parts |= {"handoff": handoff}
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:20]
 
 

@@ -21,7 +21,7 @@ from rolewall.plan import Plan, make_plan
 from rolewall.progress import Progress, shown_progress
 from rolewall.record import EpisodeRecord
 from rolewall.replaying import Recording, open_recording
-from rolewall.roles import Team, key_notes, keys_of, load_team
+from rolewall.roles import Arm, Team, key_notes, keys_of, load_team
 from rolewall.run import run_plan
 from rolewall.rundir import PlanRef, ReplayRef, Run
 from rolewall.sandbox import Backend, check_shown, find_backend, storage
@@ -51,6 +51,7 @@ class Asked:
     grader_checks: Path | None = None
     shown: tuple[Path, ...] = ()
     replay: Path | None = None
+    handoff: Arm = "full"
 
 
 RUNS = Path("runs")
@@ -190,6 +191,7 @@ def _plan(
         grants=grants,
         instances=instances,
         replay=replay,
+        handoff=asked.handoff,
     )
 
 
@@ -229,6 +231,8 @@ def _begin(plan: Plan, out: Path, there: int, progress: Progress) -> None:
     lines = [f"team {plan.team.name}: {episodes} on {plan.backend.name}, run {out}"]
     if there:
         lines.append(f"{there} of {planned} were already there")
+    if plan.info.handoff != "full":
+        lines.append(f"of handoffs the arm {plan.info.handoff} is shown")
     if out_of := plan.info.left_out:
         named = listed(out_of, NAMED)
         lines.append(f"left out, without a grader: {counted(len(out_of), 'task')}: {named}")

@@ -14,6 +14,7 @@ from rolewall.record import EpisodeRecord
 from rolewall.rolesheet import roles_sheet
 from rolewall.tally import errored
 from rolewall.terminal import Sheet, counted
+from rolewall.tooluse import ToolRow, tool_rows, tools_sheet
 from rolewall.verifiersheet import verifier_sheet
 
 __all__ = ["ResultTable", "result_table"]
@@ -31,12 +32,13 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class ResultTable:
-    """``notes`` are further lines below the table."""
+    """``notes`` are further lines below the table; ``tools`` is what roles asked of tools."""
 
     team: str
     rows: tuple[ConditionRow, ...]
     planned: int | None = None
     notes: tuple[str, ...] = ()
+    tools: tuple[ToolRow, ...] = ()
 
     @property
     def episodes(self) -> int:
@@ -67,7 +69,8 @@ class ResultTable:
             return [self.sheet()]
         roles = roles_sheet([(row.condition, row.roles) for row in self.rows])
         verifier = verifier_sheet(self.rows) if full else None
-        return [self.sheet(), *([verifier] if verifier else []), roles]
+        tools = [tools_sheet(self.tools)] if self.tools else []
+        return [self.sheet(), *([verifier] if verifier else []), roles, *tools]
 
     def json(self) -> dict[str, Any]:
         return {
@@ -107,7 +110,7 @@ def result_table(
     named = [*conditions, *sorted({r.condition for r in records} - set(conditions))]
     found = {name: [r for r in records if r.condition == name] for name in named}
     rows = tuple(condition_row(name, found[name]) for name in named) if records else ()
-    return ResultTable(team, rows, planned, tuple(notes))
+    return ResultTable(team, rows, planned, tuple(notes), tool_rows(records))
 
 
 def _rates(rows: Sequence[ConditionRow]) -> Iterator[str]:
@@ -161,6 +164,8 @@ def _notes(row: ConditionRow) -> Iterator[str]:
         yield f"patterns of the verifier {where}, in {of}: {', '.join(patterns)}"
     for shared in row.shared[:NAMED]:
         ran = f" beside {shared.beside}" if shared.beside else ""
+        if shared.held:
+            ran += f" without the work, held by condition {', '.join(shared.held)}"
         yield f"not isolated: {shared.episode}, the verdict of phase {shared.phase}{ran}"
     if (more := len(row.shared) - NAMED) > 0:
         yield f"not isolated {where}: {counted(more, 'more verdict')}"

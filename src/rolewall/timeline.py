@@ -21,7 +21,7 @@ __all__ = ["SHOWN", "Crossings", "Timeline", "find_episode", "read_timeline"]
 SHOWN = 50
 NAMED = 5
 # Kinds that cross a wall or try to; the rest is counted.
-LISTED = ("edit", "privileged", "peek")
+LISTED = ("edit", "forbidden", "privileged", "peek")
 
 
 @dataclass(frozen=True)

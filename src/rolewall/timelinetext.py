@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rolewall.aftermath import Aftermath, problem_lines
+from rolewall.boundtext import condition_lines, contract_lines, turn_of
 from rolewall.modeluse import usage_text
 from rolewall.patterns import NAMES
 from rolewall.record import (
@@ -21,12 +22,18 @@ from rolewall.record import (
 from rolewall.tally import FAILURES, corrupt
 from rolewall.terminal import counted, escape
 from rolewall.timeline import SHOWN, Crossings, Timeline
+from rolewall.tooluse import tools_line
 
 __all__ = ["timeline_lines"]
 
 TESTS = 10
 # So that what crosses a wall, or looks behind one, is found by eye.
-MARKS = {"edit": "  EDIT", "peek": "  PEEK", "privileged": "  PRIVILEGED"}
+MARKS = {
+    "edit": "  EDIT",
+    "forbidden": "  FORBIDDEN",
+    "peek": "  PEEK",
+    "privileged": "  PRIVILEGED",
+}
 
 
 def timeline_lines(timeline: Timeline) -> list[str]:
@@ -38,6 +45,7 @@ def timeline_lines(timeline: Timeline) -> list[str]:
         lines += _phase(phase, record.started)
         left = timeline.aftermath.get(phase.index, Aftermath())
         lines += _left(phase, left, verdicts.get(phase.index))
+        lines += (f"  {line}" for line in condition_lines(record, phase.index))
         lines += _crossings(timeline.crossings.get(phase.index), phase, record.started)
         lines += _changes(phase)
         for row in record.verdicts:
@@ -59,8 +67,12 @@ def _head(record: EpisodeRecord) -> Iterator[str]:
     )
     if corrupt(record):
         yield "corrupt success: the work passes, and a cross-role edit landed"
+    if record.handoff != "full":
+        yield f"of handoffs the arm {record.handoff} was shown"
     if record.replay_of:
         yield f"a replay of episode {record.replay_of}: {_repeated(record)}"
+    yield from contract_lines(record)
+    yield from condition_lines(record, None)
     for error in record.tries:
         yield f"an earlier try ended in error {error.kind}: {error.message}"
     if record.error:
@@ -85,12 +97,14 @@ def _phase(phase: PhaseRecord, start: float) -> Iterator[str]:
     code = "no exit code" if phase.returncode is None else f"exit {phase.returncode}"
     yield ""
     yield (
-        f"phase {phase.index} {phase.role}, round {phase.round}: +{phase.started - start:.2f} s,"
+        f"phase {phase.index} {phase.role}, {turn_of(phase)}: +{phase.started - start:.2f} s,"
         f" took {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
     )
     yield f"  attempts: {_attempts_text(phase.attempts) or 'none'}"
     if phase.usage is not None:
         yield f"  model: {usage_text(phase.usage)}"
+    if phase.tools is not None:
+        yield f"  tools: {tools_line(phase.tools)}"
     if phase.replay is not None:
         yield f"  replayed: {_replay_text(phase.replay)}"
     if met := _met(phase.box.get("limits_hit")):
@@ -125,6 +139,13 @@ def _attempts_text(counts: AttemptCounts) -> str:
         detail = _nonzero(edits)
         edited = counted(counts.edit_attempted, "cross-role edit")
         parts.append(f"{edited} ({detail})" if detail else edited)
+    if counts.forbidden:
+        told = (
+            (counts.distinct_forbidden, "distinct"),
+            (counts.forbidden_blocked, "blocked"),
+            (counts.forbidden_allowed, "allowed"),
+        )
+        parts.append(f"{counts.forbidden} forbidden by conditions ({_nonzero(told)})")
     if counts.peek:
         parts.append(f"{counted(counts.peek, 'peek')} ({counts.distinct_peeks} distinct)")
     parts.append(_nonzero([(getattr(counts, name), name) for name in others]))
@@ -202,7 +223,10 @@ def _verdict(row: VerdictRecord) -> Iterator[str]:
 def _told(row: VerdictRecord) -> Iterator[str]:
     if not row.isolated:
         beside = f": in its box ran {row.beside}" if row.beside else ""
-        yield f"    not isolated from the work{beside}"
+        if row.held:
+            yield f"    given without the work: held by condition {', '.join(row.held)}"
+        if beside or not row.held:
+            yield f"    not isolated from the work{beside}"
     if row.patterns is None:
         return
     found = row.patterns.model_dump()

@@ -77,6 +77,7 @@ def test_what_was_handed_over_is_told_as_a_claim(meddled: Meddled) -> None:
     assert "add(x) returns x + 1" in verifier  # who may read the requirements is told them
     claim = verifier.index("What the executor left (`/report/handoff.json`): its claim")
     assert verifier.index("add(x) adds one now") > claim
+    assert verifier.index("- 00-executor-1 ok live read {") > claim
 
 
 def test_a_verifiers_edits_are_refused_by_the_kernel_and_logged(meddled: Meddled) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -26,7 +27,14 @@ GOOD: dict[str, Any] = {
         {"id": "a", "goal": "first"},
         {"id": "b", "goal": "second", "depends_on": ["a"], "needs": ["network"], "status": "done"},
     ],
-    "conditions": [{"id": "c", "statement": "tests pass", "status": "met", "forbids": "deploy"}],
+    "conditions": [
+        {
+            "id": "c",
+            "statement": "tests pass",
+            "status": "met",
+            "forbids": ["use deploy", "write workspace"],
+        }
+    ],
     "artifacts": [{"zone": "workspace", "path": "src/app.py"}],
     "questions": ["which time zone?"],
 }
@@ -78,6 +86,23 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "long text": ({"text": "x" * 200_001}, "text"),
     "surrogate": ({"text": "\ud800"}, "text"),
     "number as text": ({"questions": [1]}, "questions[0]"),
+}
+
+
+def held(**changes: object) -> dict[str, object]:
+    return {"conditions": [{"id": "c", "statement": "s", **changes}]}
+
+
+REFUSED |= {
+    "prose forbids": (held(forbids="deploy"), "conditions[0].forbids"),
+    "no action": (held(forbids=["deploy"]), "no action"),
+    "two spaces": (held(forbids=["write  output"]), "no action"),
+    "line end": (held(forbids=["write output\n"]), "no action"),
+    "other word": (held(forbids=["delete output"]), "no action"),
+    "no zone": (held(forbids=["write ../x"]), "no action"),
+    "held report": (held(forbids=["write report"]), "cannot hold the zone report"),
+    "held spec": (held(forbids=["read spec"]), "cannot hold the zone spec"),
+    "many": (held(forbids=["use x"] * 21), "conditions[0].forbids"),
 }
 
 
@@ -167,3 +192,24 @@ def test_no_bytes_raise_anything_else(data: bytes) -> None:
     read_handoff(data, "h")
     with pytest.raises(RecordError):
         parse_sealed(data, "f")
+
+
+def test_a_seal_of_an_earlier_version_holds() -> None:
+    """There ``forbids`` was prose: it is kept as it was, and forbids nothing."""
+    condition = {
+        "id": "c", "statement": "s", "status": "open", "prerequisite": "", "authority": "a person",
+        "fallback": "", "forbids": "deploy", "consequence": "",
+    }  # fmt: skip
+    body: dict[str, Any] = {
+        "status": "done", "text": "", "steps": [], "conditions": [condition], "artifacts": [],
+        "questions": [], "schema_version": 1, "evidence": [], "problems": [],
+        "seal": {"author": "planner", "phase": 0, "time": 1.0, "previous": None},
+    }  # fmt: skip
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    body["seal"]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    found = parse_sealed(json.dumps(body).encode(), "old")
+    verify_seal(found)
+    assert found.conditions[0].actions == ()
+    body["conditions"][0]["forbids"] = "nothing"
+    with pytest.raises(RecordError):
+        verify_seal(parse_sealed(json.dumps(body).encode(), "old"))

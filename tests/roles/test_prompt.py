@@ -108,3 +108,21 @@ def test_access_says_what_the_mounts_are() -> None:
     policy = enforced(network={"executor": (HostPort("models.internal", 443),)})
     text = render_prompt(compile_mounts(policy, "executor"), FACTS)
     assert "You can reach `models.internal:443`." in text
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "zones"),
+    [
+        ("planner", "enforced", ["feedback"]),
+        ("executor", "enforced", ["plan", "feedback"]),
+        ("verifier", "enforced", ["plan", "report"]),
+        ("executor", "no-plan", ["feedback"]),
+        ("executor", "solo", []),
+    ],
+)
+def test_the_briefings_of_others_are_named_and_no_other(
+    role: str, name: str, zones: list[str]
+) -> None:
+    found = re.findall(r"/rolewall/handoffs/(\w+)/briefing\.md", prompt(role, name))
+    assert found == zones
+    assert ("`handoff steps`" in prompt(role, name)) == bool(zones)

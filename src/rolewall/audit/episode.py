@@ -143,6 +143,7 @@ def _against_run(record: EpisodeRecord, info: RunInfo) -> Iterator[str]:
         ("backend", record.backend, info.backend),
         ("seed", record.seed, _seed(record, info)),
         ("observe", record.observe, info.observe),
+        ("arm of handoffs", record.handoff, info.handoff),
     ):
         if None not in (has, asked) and has != asked:
             yield f"its {what} is {has}, the run's makes it {asked}"
@@ -178,4 +179,5 @@ def _key(record: EpisodeRecord, salt: str, replay: str) -> str | None:
         candidate=record.candidate.sha256 if record.candidate else "",
         salt=salt,
         replay=replay,
+        handoff=record.handoff,
     )

@@ -10,26 +10,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolewall.attest import ENVELOPE, SEAL
+from rolewall.audit.conditions import check_conditions
 from rolewall.audit.contents import Contents
 from rolewall.audit.findings import Finding, Level, entries_of, unexpected, words_of
-from rolewall.audit.handoffs import Sealed, check_chain, read_sealed
+from rolewall.audit.handoffs import (
+    Sealed,
+    check_chain,
+    check_results,
+    not_shown_of,
+    read_sealed,
+)
 from rolewall.audit.history import check_history
 from rolewall.audit.verdicts import check_verdicts
+from rolewall.episode import RESULTS
 from rolewall.errors import RecordError
 from rolewall.patterns import Evidence
 from rolewall.policies import Attempt, Kind, read_ledger
 from rolewall.record import EpisodeRecord, PhaseRecord, phase_name
-from rolewall.roles import CALLS, EXCHANGES
+from rolewall.roles import CALLS, EXCHANGES, TOOLS
 
 __all__ = ["Verified", "check_evidence"]
 
-FOLDERS = ("transcripts", "handoffs", "manifests")
+FOLDERS = ("transcripts", "handoffs", "manifests", RESULTS)
 FILES = ("episode.json", "audit.jsonl", SEAL, ENVELOPE)
 ENTRIES = dict.fromkeys(FILES, "file") | dict.fromkeys(FOLDERS, "directory")
-SUFFIXES = ("jsonl", "stdout", "stderr", CALLS, EXCHANGES)
+SUFFIXES = ("jsonl", "stdout", "stderr", CALLS, EXCHANGES, TOOLS)
 START = "start:"
 # An episode with these errors came to its end; with any other it may have ended anywhere.
-WHOLE = (None, "grader", "manifest-alarm")
+WHOLE = (None, "grader", "manifest-alarm", "contract")
 
 
 @dataclass
@@ -61,7 +69,7 @@ def check_evidence(
     yield from _ledger(directory, record, counts)
     yield from _manifests(directory, record, digests, counts, contents)
     yield from _transcripts(directory, record, digests, counts)
-    yield from _handoffs(directory, record, counts)
+    yield from _handoffs(directory, record, digests, counts)
 
 
 def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
@@ -72,6 +80,7 @@ def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterato
     if kind != "file":
         return
     edits: Counter[tuple[int, str]] = Counter()
+    forbidden: Counter[tuple[int, str]] = Counter()
     evidence = Evidence(record.phases)
     try:
         head = record.ledger_head or None
@@ -80,11 +89,17 @@ def _ledger(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterato
             if line["type"] == "attempt":
                 attempt = Attempt.from_line(line, place=f"{path}:{line['seq']}")
                 edits[attempt.phase, attempt.role] += attempt.kind is Kind.EDIT
+                forbidden[attempt.phase, attempt.role] += attempt.kind is Kind.FORBIDDEN
     except RecordError as error:
         yield Finding("altered", error.place or str(path), words_of(error))
         return
     counts.ledgers += 1
     yield from _counted(path, record, edits)
+    for phase in record.phases:
+        # Beyond a budget they are counted and have no line.
+        if (logged := forbidden[phase.index, phase.role]) > phase.attempts.forbidden:
+            words = f"{logged} forbidden attempts in phase {phase.index}, the record counts"
+            yield Finding("altered", str(path), f"{words} {phase.attempts.forbidden}")
     found = evidence.patterns(record.verdicts, record.observe)
     for row in record.verdicts:
         if row.patterns is not None and row.patterns != found.get(row.phase):
@@ -166,8 +181,11 @@ def _misnamed(place: Path, phase: PhaseRecord, names: set[str]) -> Iterator[Find
         yield Finding("altered", str(place), words)
 
 
-def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Iterator[Finding]:
-    """The handoff of each phase lies under that phase's name, and they form a chain."""
+def _handoffs(
+    directory: Path, record: EpisodeRecord, digests: Mapping[str, str], counts: Verified
+) -> Iterator[Finding]:
+    """The handoff of each phase lies under that phase's name, beside what was shown of it, and
+    they form a chain."""
     place = directory / "handoffs"
     wanted = {f"{p.name}.json": p for p in record.phases if p.handoff}
     kinds = entries_of(place)
@@ -184,14 +202,34 @@ def _handoffs(directory: Path, record: EpisodeRecord, counts: Verified) -> Itera
                 continue
             if words := _not_of(sealed, phase):
                 yield Finding("altered", str(sealed.path), words)
-            else:
-                right.append(sealed)
+                continue
+            right.append(sealed)
+            yield from _shown(place, sealed, phase, record, digests)
     unfinished = phase_name(len(record.phases), "")
     spare = {n for n in kinds if record.error and n.startswith(unfinished) and n.endswith(".json")}
-    yield from unexpected(place, dict.fromkeys(wanted.keys() | spare, "file"))
+    shown = {f"{p.name}.shown.json" for p in record.phases if p.handoff_shown}
+    yield from unexpected(place, dict.fromkeys(wanted.keys() | shown | spare, "file"))
+    whole = record.error is None and len(right) == len(record.phases)
+    yield from check_results(directory / RESULTS, digests, right, whole=whole)
     counts.handoffs += len(right)
     if len(right) == len(wanted):
         for path, words in check_chain(right):
+            yield Finding("altered", str(path), words)
+        for words in check_conditions(record, {s.handoff.seal.phase: s.handoff for s in right}):
+            yield Finding("altered", str(directory / "episode.json"), words)
+
+
+def _shown(
+    place: Path,
+    sealed: Sealed,
+    phase: PhaseRecord,
+    record: EpisodeRecord,
+    digests: Mapping[str, str],
+) -> Iterator[Finding]:
+    if phase.handoff_shown:
+        path = place / f"{phase.name}.shown.json"
+        actual = digests.get(_below(path))
+        if words := not_shown_of(sealed, record.handoff, phase.handoff_shown, actual):
             yield Finding("altered", str(path), words)
 
 

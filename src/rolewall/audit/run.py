@@ -22,7 +22,7 @@ from rolewall.audit.evidence import Verified
 from rolewall.audit.findings import Finding, Level, entries_of, unexpected, unreadable, words_of
 from rolewall.audit.seals import Sealing
 from rolewall.errors import RecordError
-from rolewall.layout import ENTRIES, REPORT
+from rolewall.layout import BLAME, ENTRIES, REPORT
 from rolewall.lots import in_order, trials_of
 from rolewall.rundir import RunInfo, read_run_json
 from rolewall.storage import is_partial
@@ -144,6 +144,10 @@ def _around(path: Path, info: RunInfo) -> Iterator[Finding]:
         yield from unexpected(path / "scratch", dict.fromkeys(info.keys, "directory"))
     if kinds.get(REPORT) == "file":
         yield Finding("note", str(path / REPORT), "made from the run; no seal covers it")
+    if kinds.get(BLAME) == "directory":
+        yield Finding(
+            "note", str(path / BLAME), "replays for `blame`; no seal of this run covers them"
+        )
     running = _running(path)
     for name in sorted({"scratch"} & kinds.keys() | partial):
         if not running:

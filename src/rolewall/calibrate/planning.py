@@ -134,7 +134,9 @@ class _Maker:
 
     def policy(self, task: Task) -> Policy:
         network = self.grants.network(self.team, task)
-        return condition("enforced")(self.team.roles, limits=self.team.limits, network=network)
+        return condition("enforced")(
+            self.team.roles, limits=self.team.limits, network=network, zones=self.team.zones
+        )
 
     def plan(
         self, tasks: Sequence[Task], there: Sequence[Sifted], slots: Sequence[Slot], salt: str

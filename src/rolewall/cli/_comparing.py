@@ -121,18 +121,21 @@ def compared(found: Dataset, names: Sequence[str], ask: Ask) -> Found:
     return shown
 
 
-def compare_two(first: Path, second: Path, ask: Ask) -> Found:
+def compare_two(
+    first: Path, second: Path, ask: Ask, *, names: tuple[str, str] | None = None
+) -> Found:
+    """Compare two runs, which ``names`` or else their paths tell apart."""
     from rolewall.compare import compare_runs
 
     found = [_read(path, ask) for path in (first, second)]
     condition = ask.given["condition"]
     sides = [_side(f, condition) for f in found]
     rows = [row for side in sides for row in side]
-    names = _names(first, second)
+    names = names or _names(first, second)
     shown = _found(
         {"runs": [f.head() for f in found]},
         dict(zip(names, sides, strict=True)),
-        [*(note for f in found for note in f.notes), *_plans(found)],
+        [*(note for f in found for note in f.notes), *_plans(found), *_arms(found)],
         ask,
     )
     try:
@@ -155,6 +158,15 @@ def _plans(found: Sequence[Dataset]) -> list[str]:
         f"{head}; one run against another is not held to a plan",
         *(f"  {f.place}: {words}" for f, words in zip(found, said, strict=True)),
     ]
+
+
+def _arms(found: Sequence[Dataset]) -> list[str]:
+    """Which arms of handoffs two runs were in, where they differ."""
+    arms = [f.run.info.handoff if f.run else None for f in found]
+    if None in arms or len(set(arms)) == 1:
+        return []
+    said = (f"{f.place}: {arm}" for f, arm in zip(found, arms, strict=True))
+    return [f"the arms of handoffs differ: {', '.join(said)}"]
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:

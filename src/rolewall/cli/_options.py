@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["asked", "episode_options", "optional_tasks", "running_options", "whole_options"]
 
-GRANTS = ("team_image", "team_network", "task_image", "task_network", "team_models")
+GRANTS = ("team_image", "team_network", "task_image", "task_network", "team_models",
+          "team_tools")  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,6 +77,11 @@ OPTIONS = (
         help="Let the team call its model endpoints, with keys of your environment.",
     ),
     click.option(
+        "--allow-team-tools",
+        is_flag=True,
+        help="Let the team's tools run outside its roles, with the networks they ask for.",
+    ),
+    click.option(
         "--grader-checks",
         type=click.Path(path_type=Path),
         metavar="FILE",
@@ -98,6 +104,13 @@ REPLAY = click.option(
     metavar="RUN",
     help="Answer for the models as they did in RUN: no model, key or network is needed.",
 )
+HANDOFF = click.option(
+    "--handoff",
+    default="full",
+    show_default=True,
+    metavar="prose|compressed|typed|full",
+    help="What the next role is shown of a handoff.",
+)
 
 
 def episode_options(function: F) -> F:
@@ -108,7 +121,7 @@ def episode_options(function: F) -> F:
 
 def running_options(function: F) -> F:
     """The same without ``team`` and ``tasks``, for a command that may run nothing."""
-    return _added(function, (*OPTIONS, REPLAY))
+    return _added(function, (*OPTIONS, REPLAY, HANDOFF))
 
 
 def whole_options(function: F) -> F:
@@ -133,6 +146,7 @@ def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
     """What the shared options amount to."""
     from rolewall.grants import Grants
     from rolewall.plan import parse_shard
+    from rolewall.roles import arm_named
     from rolewall.session import Asked
 
     return Asked(
@@ -148,6 +162,7 @@ def asked(conditions: tuple[str, ...], given: dict[str, Any]) -> Asked:
         sign=given["sign"],
         grader_checks=given["grader_checks"],
         replay=given.get("replay"),
+        handoff=arm_named(given.get("handoff", "full")),
         shown=given["show"],
         grants=Grants(**{name: given[f"allow_{name}"] for name in GRANTS}),
     )

@@ -13,7 +13,7 @@ from rolewall.cli._compared import Found, show
 from rolewall.cli._comparing import Ask, compare_one, compare_two, compared
 from rolewall.cli._options import GRANTS, asked, optional_tasks, running_options
 from rolewall.cli._records import records_options
-from rolewall.errors import InputError
+from rolewall.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
     from rolewall.records import RecordMapping
@@ -22,7 +22,7 @@ __all__ = ["command"]
 
 CONDITIONS = "prompt-only,enforced"
 RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign", "show",
-           "replay",           *(f"allow_{name}" for name in GRANTS))  # fmt: skip
+           "replay", "handoff", "handoffs", *(f"allow_{name}" for name in GRANTS))  # fmt: skip
 
 
 @click.command("compare")
@@ -42,7 +42,16 @@ RUNNING = ("trials", "jobs", "shard", "seed", "out", "backend", "sign", "show",
     help="The first is what the others are compared with."
     f"  [default: {CONDITIONS}; of a RUN or RECORDS, all that it has]",
 )
-@click.option("--condition", metavar="C", help="Which one, where one of two RUNs holds several.")
+@click.option(
+    "--condition",
+    metavar="C",
+    help="Which one, where one of two RUNs holds several; with --handoffs the one to run.",
+)
+@click.option(
+    "--handoffs",
+    metavar="A,A",
+    help="Two arms of --handoff: run TEAM in each under one condition, and compare the two runs.",
+)
 @click.option(
     "--plan",
     "plan_file",
@@ -82,7 +91,8 @@ def command(
 ) -> None:
     """Compare the same tasks under several conditions, paired episode by episode.
 
-    With --tasks, TEAM is run on them under each condition first. Without, RUN is a run
+    With --tasks, TEAM is run on them under each condition first, or with --handoffs in each
+    of two arms. Without, RUN is a run
     directory or RECORDS a file of records, and nothing is run. Two of these are compared
     with each other: the same tasks by two teams, or two versions of one.
 
@@ -95,7 +105,9 @@ def command(
     near = margins_of(given["equivalence"], "--equivalence")
     ask = Ask(plan, near, margins_of(given["not_worse"], "--not-worse"), given, mapping)
     _refuse(context, paths, ask)
-    if given["tasks"]:
+    if given["handoffs"] is not None:
+        found = _run_arms(paths[0], ask)
+    elif given["tasks"]:
         found = _run(context, paths[0], ask)
     elif len(paths) == 2:
         found = compare_two(paths[0], paths[1], ask)
@@ -119,7 +131,12 @@ def _refuse(context: click.Context, paths: tuple[Path, ...], ask: Ask) -> None:
     else:
         strange = [f"--{name.replace('_', '-')}" for name in RUNNING if _said(context, name)]
         where = "without --tasks nothing is run"
-    if len(paths) == 2:
+    if given["handoffs"] is not None and given["tasks"]:
+        strange += ["--handoff"] if _said(context, "handoff") else []
+        strange += ["--conditions"] if given["conditions"] is not None else []
+        strange += ["--plan"] if ask.plan else []
+        where = "two arms are compared under one condition"
+    elif len(paths) == 2:
         strange += ["--conditions"] if given["conditions"] is not None else []
         strange += ["--plan"] if ask.plan else []
         where = "two runs are compared with each other"
@@ -131,6 +148,30 @@ def _refuse(context: click.Context, paths: tuple[Path, ...], ask: Ask) -> None:
 
 def _said(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _run_arms(team: Path, ask: Ask) -> Found:
+    """Run the team in each of two arms, in a run directory for each, and compare the runs."""
+    from rolewall.roles import arm_named
+    from rolewall.session import run_asked
+
+    given = ask.given
+    arms = [arm_named(name.strip(), "--handoffs") for name in given["handoffs"].split(",")]
+    if len(arms) != 2 or len(set(arms)) != 2:
+        raise InputError("not two arms", place="--handoffs", got=given["handoffs"],
+                         expected="two different ones, such as prose,full")  # fmt: skip
+    if given["out"] is None:
+        raise InputError("each arm is a run directory below -o", place="--handoffs",
+                         expected="-o DIR")  # fmt: skip
+    runs = []
+    for arm in arms:
+        said = {**given, "team": team, "handoff": arm, "out": given["out"] / arm}
+        try:
+            runs.append(run_asked(asked((given["condition"] or "enforced",), said)).path)
+        except Interrupted as stopped:
+            stopped.hint = f"the same command with -o {given['out']} goes on from there"
+            raise
+    return compare_two(runs[0], runs[1], ask, names=(arms[0], arms[1]))
 
 
 def _run(context: click.Context, team: Path, ask: Ask) -> Found:

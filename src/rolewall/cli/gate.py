@@ -101,7 +101,9 @@ class _Gate(click.Command):
 )
 @click.option("--max-errors", type=int, default=0, show_default=True, metavar="N")
 @click.option("--condition", metavar="C", help="Needed when RUN holds several.")
-@click.option("--require-isolated", is_flag=True, help="Refuse verdicts made beside the work.")
+@click.option(
+    "--require-isolated", is_flag=True, help="Refuse verdicts made beside the work, or without it."
+)
 @click.option(
     "--allow-partial",
     is_flag=True,

@@ -54,6 +54,7 @@ def command(context: click.Context, /, condition: str, as_json: bool, **given: A
             "seal": run.seal,
             "table": table.json(),
             "roles": table.roles_json(),
+            "tools": [row.json() for row in table.tools],
             "indices": [index.json() for index in indices(run.rows)],
         }
         click.echo(json.dumps(made, indent=1))

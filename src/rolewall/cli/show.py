@@ -133,6 +133,7 @@ def _run_json(run: Run, table: ResultTable) -> dict[str, object]:
         "info": run.info.model_dump(mode="json"),
         "table": table.json(),
         "roles": table.roles_json(),
+        "tools": [row.json() for row in table.tools],
         "episodes": [
             {
                 "key": r.key,

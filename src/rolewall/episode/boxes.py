@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from rolewall.episode.setting import Setting
+from rolewall.episode.showing import handed_to, places_of_handoffs
 from rolewall.episode.zones import Zones
 from rolewall.errors import StorageError
 from rolewall.library import box_spec
@@ -14,6 +16,8 @@ from rolewall.policies import Access, Compiled, Policy, View, ViewZone
 from rolewall.roles import (
     CHECK_SOCKET,
     GATEWAY,
+    HANDOFF_PROGRAM,
+    TOOL_SOCKET,
     ChatAgent,
     CheckCopy,
     CheckService,
@@ -26,6 +30,7 @@ from rolewall.sandbox import (
     WORKSPACE,
     Box,
     BoxSpec,
+    Listen,
     Manifest,
     WatchSpec,
     open_box,
@@ -45,14 +50,16 @@ GUEST_GIT = {
 
 
 def role_spec(
-    setting: Setting, zones: Zones, compiled: Compiled, turn: Turn, round_: int
+    setting: Setting, zones: Zones, compiled: Compiled, turn: Turn, round_: int, step: str = ""
 ) -> BoxSpec:
     """The box of one role for one turn: its zones, its prompt, the team's files, and the way
-    to its model, where what calls it is in the box."""
+    to its model, where what calls it is in the box. ``step`` is the id of the plan's step that
+    the turn is for."""
     agent = setting.team.agents[compiled.role]
     gateway = () if agent.access is None or isinstance(agent, ChatAgent) else (GATEWAY,)
     files = {"prompt.md": turn.prompt.encode()}
-    programs: dict[str, bytes] = {}
+    files |= handed_to(setting, compiled, time.time())
+    programs = {"bin/handoff": HANDOFF_PROGRAM}
     for name, data in setting.team.files_of(compiled.role).items():
         kind = programs if name in setting.team.executables else files
         kind[f"agents/{name}"] = data
@@ -62,19 +69,30 @@ def role_spec(
         image=setting.image,
         files=files,
         programs=programs,
-        listen=(*((CHECK_SOCKET,) if compiled.role == "verifier" else ()), *gateway),
+        listen=(*_listen(setting, compiled), *gateway),
         env={
             **(model_environment() if gateway else {}),
-            **role_environment(setting.task, works=_works(setting, compiled.role)),
+            **role_environment(
+                setting.task, works=_works(setting, compiled.role), zones=setting.team.zones
+            ),
             "ROLEWALL_ROLE": compiled.role,
             "ROLEWALL_TASK": setting.task.id,
             "ROLEWALL_ROUND": str(round_),
+            "ROLEWALL_STEP": step,
             "ROLEWALL_SEED": str(setting.seed),
             **GUEST_GIT,
         },
         workdir=place_of_work(setting, compiled.role),
         shown=setting.shown,
     )
+
+
+def _listen(setting: Setting, compiled: Compiled) -> tuple[Listen, ...]:
+    """The sockets on which the harness answers the role's programs. Whoever may not see the
+    work now gets no copy of it either."""
+    seen = any(mount.zone == "workspace" for mount in compiled.mounts)
+    check = (CHECK_SOCKET,) if compiled.role == "verifier" and seen else ()
+    return (*check, *((TOOL_SOCKET,) if setting.team.tools_of(compiled.role) else ()))
 
 
 def _works(setting: Setting, role: str) -> bool:
@@ -92,8 +110,11 @@ def place_of_work(setting: Setting, role: str) -> str:
 
 
 def in_places(view: View, place: str) -> View:
-    """``view``, with the further ``place`` that the workspace has in the box."""
-    return replace(view, also=() if place == WORKSPACE else ((place, WORKSPACE),))
+    """``view``, with the further ``place`` that the workspace has in the box, and those of
+    handoffs."""
+    seen = (zone.name for zone in view.zones if zone.access is not Access.HIDDEN)
+    work = () if place == WORKSPACE else ((place, WORKSPACE),)
+    return replace(view, also=(*work, *places_of_handoffs(seen)))
 
 
 def check_service(

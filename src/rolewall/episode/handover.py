@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from rolewall.episode.phase import Played
+from rolewall.episode.conditions import Conditions
+from rolewall.episode.played import Played
 from rolewall.episode.setting import Setting
+from rolewall.episode.showing import show
 from rolewall.episode.verdict import verdict_in
 from rolewall.episode.zones import Zones
-from rolewall.record import VerdictRecord
+from rolewall.record import ConditionEvent, VerdictRecord
 from rolewall.roles import (
     HANDOFF_ZONES,
     MAX_SEALED,
@@ -32,7 +35,7 @@ from rolewall.roles import (
 from rolewall.rundir import write_atomic
 from rolewall.sandbox import WORKSPACE, loaded_by_image
 
-__all__ = ["Handovers", "verdict_of"]
+__all__ = ["FOUND", "KEPT", "VIOLATION", "Handovers", "verdict_of"]
 
 PRIVATE = ("home", "tmp")
 SHOWN = 200  # characters of a command
@@ -40,22 +43,38 @@ SHOWN = 200  # characters of a command
 LOADED = "an image that works in /workspace, and may load the work into any program"
 UNSEEN = "more programs were started than were recorded"
 KEPT = "nothing new was handed over; this is the handoff of an earlier round"
+FOUND = "the file was there before this phase began, and is no word of its role"
+VIOLATION = "the phase was ended as a violation"
+NOTED = 20  # of what is wrong with conditions, in one handoff
 
 
 @dataclass
 class Handovers:
-    """Seals handoffs of one episode, each chained to the one before."""
+    """Seals handoffs of one episode, each chained to the one before, and lets what they say
+    of conditions count."""
 
     setting: Setting
     zones: Zones
+    conditions: Conditions
     previous: str | None = None
+    shown: str = ""  # SHA-256 of what was shown of the last one
     _left: dict[str, tuple[bytes, Collected]] = field(default_factory=dict)
 
-    def seal(self, played: Played) -> SealedHandoff:
-        """Complete and seal what the role left, and put it in place for the next one."""
+    def seal(self, played: Played, beside: str = "") -> SealedHandoff:
+        """Complete and seal what the role left, and put it in place for the next one.
+        ``beside`` is what may have run the work in the role's own box."""
         role, index = played.place.role, played.place.index
         zone = HANDOFF_ZONES[role]
         collected = self._collect(zone)
+        events = []
+        if _wrote(played, zone):
+            unheard = VIOLATION if played.acted.outcome == "violation" else ""
+            events = self.conditions.hear(
+                collected.handoff, role, index, unheard=unheard, beside=beside
+            )
+            collected = replace(collected, problems=(*collected.problems, *_notes(events)))
+        elif KEPT not in collected.problems and _there(played, zone):
+            collected = replace(collected, problems=(*collected.problems, FOUND))
         sealed = complete_and_seal(
             collected,
             author=role,
@@ -66,11 +85,14 @@ class Handovers:
             digests=_digests(played, collected),
         )
         self.previous = sealed.seal.sha256
+        self.conditions.record(events, sealed.seal.sha256)
         body = sealed_bytes(sealed)
-        self._left[zone] = (body, collected)
-        self.zones.write(zone, "handoff.json", body)
-        name = f"{played.place.name}.json"
-        write_atomic(self.setting.directory / "handoffs" / name, body)
+        name = played.place.name
+        write_atomic(self.setting.directory / "handoffs" / f"{name}.json", body)
+        shown = show(self.setting, name, zone, sealed)
+        self.shown = hashlib.sha256(shown).hexdigest()
+        self._left[zone] = (shown, collected)
+        self.zones.write(zone, "handoff.json", shown)
         return sealed
 
     def _collect(self, zone: str) -> Collected:
@@ -82,6 +104,27 @@ class Handovers:
             if data == body:
                 return Collected(before.handoff, (KEPT,))
         return read_handoff(data, f"{zone}/handoff.json")
+
+
+def _wrote(played: Played, zone: str) -> bool:
+    """Whether the handoff was written in this very phase. One that lay there before is no
+    word of this role's now, whoever wrote it."""
+    states = (played.before[zone], played.after[zone])
+    was, now = (state.by_path.get(b"handoff.json") for state in states)
+    return now is not None and (was is None or was.sha256 != now.sha256)
+
+
+def _there(played: Played, zone: str) -> bool:
+    return b"handoff.json" in played.after[zone].by_path
+
+
+def _notes(events: Sequence[ConditionEvent]) -> Iterator[str]:
+    """For the next role: what a handoff says of conditions in vain."""
+    told = [event for event in events if event.why]
+    for event in told[:NOTED]:
+        yield f"condition {event.condition}, {event.event}: {event.why}"
+    if len(told) > NOTED:
+        yield f"and {len(told) - NOTED} more notes on conditions"
 
 
 def _digests(played: Played, collected: Collected) -> dict[tuple[str, str], str]:
@@ -101,6 +144,8 @@ def verdict_of(played: Played, zones: Zones, setting: Setting) -> VerdictRecord:
     data = zones.read("verdict", "verdict.json", MAX_VERDICT)
     parsed = verdict_in(data, played.nonce or "", played.acted.outcome, played.usage)
     beside = _beside(played, zones, setting)
+    held = played.held.closed("workspace")
+    step = played.place.step
     ran = [*(e.argv for e in played.seen.executions), *played.checked]
     return VerdictRecord(
         round=played.place.round,
@@ -108,12 +153,15 @@ def verdict_of(played: Played, zones: Zones, setting: Setting) -> VerdictRecord:
         verdict=parsed.verdict,
         why=parsed.why,
         nonce=played.nonce or "",
-        isolated=not beside,
+        isolated=not (beside or held),
         checks=tuple(check.model_dump(mode="json") for check in parsed.checks),
         claims=tuple(
             {"command": claim, "seen": _seen(claim, ran, played)} for claim in parsed.commands
         ),
         beside=beside,
+        held=held,
+        step=step.id if step else "",
+        whole=step is None or step.last,
     )
 
 

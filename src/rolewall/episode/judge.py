@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from rolewall.episode.setting import Setting
+from rolewall.episode.summary import Outcome
 from rolewall.episode.zones import Zones, left_lines
 from rolewall.graders import GradeTask, Grading, Submitted, grade, write_attestation
 from rolewall.policies import is_cache
@@ -13,7 +14,38 @@ from rolewall.record import GradeRecord
 from rolewall.sandbox import WORKSPACE, LeftOut, Manifest, make_directory, remove_tree
 from rolewall.tasks import stage_grader, work_environment
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "grade_all"]
+
+
+def grade_all(setting: Setting, zones: Zones, start: Manifest, outcome: Outcome) -> None:
+    """Grade what verdicts were given on, before and after, or what was handed in unverified.
+
+    Args:
+        start: the workspace's, to tell work that breaks its grader from a broken grader.
+
+    Raises:
+        InfrastructureError: the grade box failed.
+    """
+    if outcome.error or not (outcome.verdicts or outcome.handed_in):
+        return
+    judge = Judge(setting, zones, start)
+    graded = []
+    for row, (before, after, report) in zip(outcome.verdicts, outcome.states, strict=True):
+        # One of several steps is no whole work, and would fail for what is still to come.
+        if row.whole or row is outcome.verdicts[-1]:
+            # A candidate's truth is its own: no silence of a verifier may change it.
+            said = row.verdict != "missing" or setting.work is not None
+            grades = {
+                "grade_before": judge.grade(before, report, attested=said),
+                "grade_after": judge.grade(after, report, attested=said),
+            }
+            graded.append(row.model_copy(update=grades))
+        else:
+            graded.append(row)
+    outcome.verdicts = graded
+    if outcome.handed_in:
+        outcome.final = judge.grade(*outcome.handed_in, attested=True)
+    outcome.grader_seconds = judge.seconds
 
 
 class Judge:

@@ -4,124 +4,38 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 
 from rolewall.attest import digest_of_file
 from rolewall.episode.attribution import changes_of_phase
 from rolewall.episode.boxes import check_service, in_places, place_of_work, role_spec
+from rolewall.episode.held import Held
+from rolewall.episode.lookup import programs_there
 from rolewall.episode.models import open_model
-from rolewall.episode.seen import Seen, read_seen
+from rolewall.episode.played import Place, Played, Turned
+from rolewall.episode.seen import read_seen
 from rolewall.episode.setting import Setting
+from rolewall.episode.showing import RESULTS
+from rolewall.episode.tools import open_tools
 from rolewall.episode.zones import Zones
 from rolewall.errors import InputError, TapError
-from rolewall.policies import Compiled, Kind, LedgerTail, Outcome, compile_mounts
-from rolewall.record import (
-    AttemptCounts,
-    Changes,
-    PhaseRecord,
-    PhaseReplay,
-    PhaseUsage,
-    phase_name,
-    sum_up,
-)
+from rolewall.paralysis import Alarm
+from rolewall.policies import Compiled, LedgerTail, compile_mounts
+from rolewall.record import sum_up
 from rolewall.roles import (
-    Acted,
-    CheckRun,
-    ModelUse,
     RecordedTurn,
     ReplayAgent,
+    Results,
     TaskFacts,
     Turn,
     act,
     render_prompt,
+    tools_text,
 )
-from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, WatchSummary, open_box
+from rolewall.sandbox import BoxSpec, Manifest, WatchSpec, open_box
 
-__all__ = ["Place", "Played", "play"]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in an episode a phase stands; ``index`` counts phases from 0."""
-
-    role: str
-    round: int
-    rounds: int
-    index: int
-
-    @property
-    def name(self) -> str:
-        return phase_name(self.index, self.role)
-
-
-@dataclass(frozen=True)
-class _Turned:
-    """What happened in the box."""
-
-    acted: Acted
-    summary: WatchSummary
-    facts: dict[str, object]
-    checked: tuple[CheckRun, ...]
-    use: ModelUse | None
-
-
-@dataclass(frozen=True)
-class Played:
-    """A phase that is over. ``before`` and ``after`` are the states of every zone."""
-
-    place: Place
-    started: float
-    ended: float
-    nonce: str | None
-    turned: _Turned
-    before: Mapping[str, Manifest]
-    after: Mapping[str, Manifest]
-    changes: Changes
-    seen: Seen
-    transcripts: dict[str, str]
-
-    @property
-    def acted(self) -> Acted:
-        return self.turned.acted
-
-    @property
-    def checked(self) -> list[tuple[str, ...]]:
-        """Commands that ran in the check box."""
-        return [run.argv for run in self.turned.checked]
-
-    @property
-    def seen_whole(self) -> bool:
-        """Whether every execution was recorded."""
-        return not self.turned.summary.unrecorded
-
-    @property
-    def usage(self) -> PhaseUsage | None:
-        """What the agent took of its model; None for one that has none."""
-        return PhaseUsage(**asdict(self.turned.use)) if self.turned.use else None
-
-    def record(self, outcome: str, handoff: str) -> PhaseRecord:
-        return PhaseRecord(
-            index=self.place.index,
-            role=self.place.role,
-            round=self.place.round,
-            started=self.started,
-            ended=self.ended,
-            outcome=outcome,  # type: ignore[arg-type]
-            returncode=self.acted.returncode,
-            box=self.turned.facts,
-            attempts=_counts(self.turned.summary, self.changes.unattributed),
-            manifests={zone: manifest.digest for zone, manifest in self.after.items()},
-            changes=self.changes.listed,
-            changes_omitted=self.changes.omitted,
-            changed=self.changes.counts,
-            handoff=handoff,
-            transcript=f"transcripts/{self.place.name}.jsonl",
-            transcript_sha256=self.transcripts,
-            usage=self.usage,
-            replay=PhaseReplay(**asdict(self.acted.replayed)) if self.acted.replayed else None,
-        )
+__all__ = ["play"]
 
 
 def play(
@@ -130,20 +44,28 @@ def play(
     place: Place,
     before: Mapping[str, Manifest],
     ledger: LedgerTail,
+    held: Held,
+    alarm: Alarm | None = None,
+    needs: Sequence[str] = (),
 ) -> Played:
-    """Let a role have its turn; ``before`` is the state of the zones, and ``ledger`` has been
-    read up to here.
+    """Let a role have its turn; ``before`` is the state of the zones, ``ledger`` has been
+    read up to here, ``held`` is what open conditions forbid meanwhile, ``alarm`` what a
+    planner is told of the planning so far, and ``needs`` what is looked for in the box.
 
     Raises:
         ProbeFailed: the wall does not stand; the agent has not run.
         InfrastructureError: the box, the tap or the disk failed.
     """
-    compiled = compile_mounts(setting.policy, place.role)
+    compiled = compile_mounts(held.policy, place.role)
     nonce = _nonce(setting, place)
     seconds = min(compiled.limits.phase_seconds, setting.task.seconds)
     roles = setting.policy.roles
     work = place_of_work(setting, place.role)
-    facts = TaskFacts(setting.task.id, seconds, place.round, place.rounds, roles, work)
+    told = tools_text(setting.team.tools_of(place.role))
+    alarmed = alarm.json() if alarm else None
+    facts = TaskFacts(
+        setting.task.id, seconds, place.round, place.rounds, roles, work, told, place.step, alarmed
+    )
     turn = Turn(
         role=place.role,
         task=setting.task.id,
@@ -153,11 +75,14 @@ def play(
         transcript=setting.directory / "transcripts" / place.name,
         seed=setting.seed,
         recorded=_recorded(setting, place),
+        results=Results(setting.directory / RESULTS),
     )
-    spec = role_spec(setting, zones, compiled, turn, place.round)
+    step = place.step.id if place.step else ""
+    spec = role_spec(setting, zones, compiled, turn, place.round, step)
+    programs = programs_there(setting, spec, needs) if needs else {}
     started = time.time()
     kept = _kept(compiled, before)
-    turned = _turn(setting, zones, place, compiled, spec, turn, kept.get("workspace"))
+    turned = _turn(setting, zones, place, compiled, spec, turn, kept.get("workspace"), held)
     ended = time.time()
     after = zones.take(kept)
     zones.unlock()  # what was handed over lies behind directories that the role may have closed
@@ -174,6 +99,8 @@ def play(
         changes=sum_up(changes),
         seen=seen,
         transcripts=_digests(turn),
+        held=held,
+        programs=programs,
     )
 
 
@@ -216,7 +143,8 @@ def _turn(
     spec: BoxSpec,
     turn: Turn,
     workspace: Manifest | None,
-) -> _Turned:
+    held: Held,
+) -> Turned:
     watch = WatchSpec(
         place.role,
         place.index,
@@ -231,41 +159,26 @@ def _turn(
                 beside.callback(service.close)
             if model := open_model(setting.models, agent, box, turn):
                 beside.callback(model.close)
-            acted = act(agent, box, model.turn if model else turn)
+            turn = model.turn if model else turn
+            if tools := open_tools(setting, box, turn, held):
+                beside.callback(tools.close)
+            acted = act(agent, box, tools.turn if tools else turn)
             box.kill_all()
-        for served in (service, model):
+        for served in (service, model, tools):
             if served and served.trouble:
                 raise served.trouble
         use = model.settle(acted) if model else None
+        asked = tools.settle(acted) if tools else None
         summary = box.finish()
         if summary is None:
             raise TapError("the box of a role has no tap", got=spec.label)
         if summary.violated:  # its last command may have ended before the news of it came
             acted.outcome = "violation"
         runs = tuple(service.runs) if service else ()
-        return _Turned(acted, summary, dict(box.facts), runs, use)
+        return Turned(acted, summary, dict(box.facts), runs, use, asked)
 
 
 def _digests(turn: Turn) -> dict[str, str]:
     """The SHA-256 of every file of the transcript, by name."""
     found = sorted(turn.transcript.parent.glob(f"{turn.transcript.name}.*"))
     return {path.name: digest_of_file(path) for path in found}
-
-
-def _counts(summary: WatchSummary, missed: int) -> AttemptCounts:
-    return AttemptCounts(
-        edit_attempted=summary.count(Kind.EDIT),
-        edit_blocked=summary.count(Kind.EDIT, Outcome.BLOCKED),
-        edit_allowed=summary.count(Kind.EDIT, Outcome.ALLOWED),
-        distinct_edits=summary.distinct_edits,
-        incidental=summary.count(Kind.INCIDENTAL),
-        own=summary.count(Kind.OWN),
-        outside=summary.count(Kind.OUTSIDE),
-        privileged=summary.count(Kind.PRIVILEGED),
-        unknown=summary.unknown,
-        unattributed=missed,
-        peek=summary.count(Kind.PEEK),
-        distinct_peeks=summary.distinct_peeks,
-        read=summary.reads,
-        read_outside=summary.reads_outside,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolewall.attest import RunSeals
@@ -12,7 +12,7 @@ from rolewall.episode.models import EpisodeModels, RecordedEpisode
 from rolewall.episode.work import CandidateWork
 from rolewall.policies import Policy
 from rolewall.record import ErrorRecord
-from rolewall.roles import Team
+from rolewall.roles import Arm, Shelf, Team
 from rolewall.sandbox import Backend, BlobStore, Supervisor
 from rolewall.tasks import Task
 
@@ -33,9 +33,11 @@ class Setting:
         image: of every role's box, the team's or the task's.
         work: of a calibration: what the verifier, who alone plays, is shown.
         shown: directories of the caller's that every role may read, for its programs.
+        handoff: the arm: what the next role is shown of a handoff.
         models: the ways to models; None where no agent has one.
         tries: errors that earlier tries of this episode ended in.
         recorded: an earlier episode that is played again, or whose models answer.
+        shelf: results of tools, which the episode's roles share.
     """
 
     key: str
@@ -56,9 +58,11 @@ class Setting:
     stopping: threading.Event
     work: CandidateWork | None = None
     shown: tuple[Path, ...] = ()
+    handoff: Arm = "full"
     models: EpisodeModels | None = None
     recorded: RecordedEpisode | None = None
     tries: tuple[ErrorRecord, ...] = ()
+    shelf: Shelf = field(default_factory=Shelf)
 
     @property
     def verified(self) -> bool:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from rolewall.episode.conditions import Conditions
+from rolewall.episode.contracts import Contracts, contracts_in
 from rolewall.episode.setting import Setting
 from rolewall.errors import RecordError
 from rolewall.patterns import with_patterns
@@ -40,6 +42,8 @@ class Outcome:
     final: GradeRecord | None = None
     start: Mapping[str, Manifest] = field(default_factory=dict)
     error: ErrorRecord | None = None
+    conditions: Conditions | None = None
+    contracts: Contracts | None = None
     agent_seconds: float = 0.0
     grader_seconds: float = 0.0
 
@@ -92,7 +96,13 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         final=outcome.final,
         candidate=setting.work.candidate if setting.work else None,
         tries=setting.tries,
+        conditions=tuple(outcome.conditions.log.events) if outcome.conditions else (),
+        conditions_omitted=outcome.conditions.log.omitted if outcome.conditions else 0,
+        contracts=contracts_in(setting.policy),
+        breaches=tuple(outcome.contracts.breaches) if outcome.contracts else (),
         replay_of=setting.recorded.key if setting.recorded else "",
+        handoff=setting.handoff,
+        critical=setting.task.critical,
     )
 
 

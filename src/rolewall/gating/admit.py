@@ -178,7 +178,7 @@ def _beside_the_work(graded: Sequence[Row]) -> tuple[int, str] | None:
     if shared:
         return 4, (
             f"in {shared} of {total} the verdict was not isolated from the work"
-            " it judged, and --require-isolated is given"
+            " it judged, or was given without sight of it, and --require-isolated is given"
         )
     if unknown:
         return 4, (

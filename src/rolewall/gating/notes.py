@@ -31,7 +31,7 @@ def notes_of(side: Side, numbers: Numbers, rules: Rules) -> Iterator[str]:
         refuses = "" if rules.require_isolated else " (--require-isolated refuses that)"
         yield (
             f"in {shared} of {total} the verdict was made beside the work it judged,"
-            f" which could have changed it{refuses}"
+            f" which could have changed it, or without sight of it{refuses}"
         )
     if side.repaired:
         yield (

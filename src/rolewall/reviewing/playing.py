@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from rolewall.code import code_version
 from rolewall.episode import EpisodeModels, Setting
 from rolewall.episode.handover import verdict_of
-from rolewall.episode.phase import Place, Played, play
+from rolewall.episode.held import Held
+from rolewall.episode.phase import play
+from rolewall.episode.played import Place, Played
 from rolewall.episode.room import check_room
 from rolewall.episode.shown import shown as show
 from rolewall.episode.zones import Zones
@@ -133,11 +136,13 @@ def judge(setting: Setting, zones: Zones, change: Change) -> Judged:
         before = zones.take()
         check_room(setting.scratch)
         place = Place("verifier", 1, 1, 0)
-        played = play(setting, zones, place, before, LedgerTail(setting.ledger))
+        played = play(
+            setting, zones, place, before, LedgerTail(setting.ledger), Held(setting.policy)
+        )
         check_room(setting.scratch)
-        crossed = [found for found in played.changes.listed if found.cross_role]
-        if crossed:
-            named = ", ".join(f"{found.zone}/{found.path}" for found in crossed[:5])
+        if played.changes.counts.cross_role:
+            crossed = (found for found in played.changes.listed if found.cross_role)
+            named = ", ".join(f"{found.zone}/{found.path}" for found in islice(crossed, 5))
             raise BoxError("what the reviewer judged was changed meanwhile", got=named)
         agent = setting.team.agents["verifier"]
         verdict = verdict_of(played, zones, setting)

@@ -62,7 +62,7 @@ def review_change(
         claim: what the change's author says of it.
         backend: ``auto``, ``docker``, ``bubblewrap``, or a backend object. None is the team's.
         allow: what of the team's wishes is granted, as the options of ``rolewall run`` name it:
-            ``team-image``, ``team-network``, ``team-models``.
+            ``team-image``, ``team-network``, ``team-models``, ``team-tools``.
         most: bytes of a diff that is judged; of a larger one nothing is.
         binary: whether changes that no diff shows as text may be judged.
         beside: whether an approval counts although the reviewer ran the change in the box of its

@@ -11,9 +11,11 @@ from typing import Literal
 
 from rolewall._beneath import Entry, Root
 from rolewall._files import decode
+from rolewall.critical import Critical
 from rolewall.errors import TaskError
 from rolewall.graders import GraderSpec
 from rolewall.policies import HostPort
+from rolewall.roles import Condition
 
 __all__ = ["GraderFile", "Recipe", "Task", "checked_entries", "fingerprint", "read_text"]
 
@@ -73,6 +75,8 @@ class Task:
         workdir: where the workspace is besides ``/workspace``, and where commands start;
             None for there alone.
         env: the environment that the work expects, wherever it runs.
+        conditions: what is forbidden from the start, until a role discharges it.
+        critical: what of the specification must not be missed. No role is told.
     """
 
     id: str
@@ -93,6 +97,8 @@ class Task:
     grader_seconds: float | None = None
     workdir: str | None = None
     env: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    critical: tuple[Critical, ...] = ()
 
     @property
     def file(self) -> str:

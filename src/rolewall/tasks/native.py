@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from rolewall._beneath import Root
 from rolewall._validate import Strict, validate
+from rolewall.critical import Critical, unique_items
 from rolewall.errors import TaskError
 from rolewall.graders import CommandSpec, GraderSpec, PytestSpec, ScriptSpec, parse_grader
-from rolewall.policies import HostPort, parse_host_port
+from rolewall.policies import TEAM_ROLES, HostPort, parse_host_port
+from rolewall.roles import Condition
 from rolewall.tasks.model import GraderFile, Task, checked_entries, fingerprint, read_text
 
 __all__ = ["load_native"]
@@ -24,12 +26,35 @@ class _NetworkFile(Strict):
     allow: list[str] = Field(default_factory=list, max_length=100)
 
 
+def _conditions(found: list[Condition]) -> list[Condition]:
+    """Of the task's author, so that a slip is refused and binds nobody for good."""
+    names: set[str] = set()
+    for one in found:
+        if one.id in names:
+            raise ValueError(f"condition {one.id!r} is there twice")
+        names.add(one.id)
+        if one.authority not in TEAM_ROLES:
+            known = ", ".join(TEAM_ROLES)
+            raise ValueError(
+                f"condition {one.id!r} has no role for its authority, not one of {known}"
+            )
+        if one.status != "open":
+            raise ValueError(f"condition {one.id!r} is {one.status}: what a task brings is open")
+    return found
+
+
 class _TaskFile(Strict):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     grader: dict[str, Any]
     seconds: Annotated[float, Field(gt=0, le=86_400)] = DEFAULT_SECONDS
     network: _NetworkFile = _NetworkFile()
     image: Annotated[str, Field(min_length=1, max_length=512, pattern=r"^\S+$")] | None = None
+    conditions: Annotated[list[Condition], Field(max_length=100), AfterValidator(_conditions)] = (
+        Field(default_factory=list)
+    )
+    critical: Annotated[list[Critical], Field(max_length=100), AfterValidator(unique_items)] = (
+        Field(default_factory=list)
+    )
 
 
 def load_native(root: Root, data: object) -> Task:
@@ -60,6 +85,8 @@ def load_native(root: Root, data: object) -> Task:
         image=file.image,
         solution=_directory(root, "solution"),
         digest=digest,
+        conditions=tuple(file.conditions),
+        critical=tuple(file.critical),
     )
 
 

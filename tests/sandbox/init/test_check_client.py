@@ -26,10 +26,13 @@ def frames(connection: socket.socket, *parts: tuple[bytes, bytes]) -> None:
 
 
 def exchange(
-    box: InitBox, argv: tuple[str, ...], *parts: tuple[bytes, bytes]
+    box: InitBox,
+    argv: tuple[str, ...],
+    *parts: tuple[bytes, bytes],
+    name: str = "rolewall-check",
 ) -> tuple[list[bytes], int | None, bytes, bytes]:
     """Run the check client against a server that answers with ``parts`` and hangs up."""
-    where = Listen("abstract", "rolewall-check")
+    where = Listen("abstract", name)
     with socket.socket(fileno=box.channel.listen(where)) as listener:
         listener.settimeout(WAIT)
         begun, out, err = box.begin(*argv, cwd="/tmp")
@@ -72,6 +75,20 @@ def test_check_never_takes_a_broken_answer_for_success(
 ) -> None:
     _, code, _, err = exchange(box, (CHECK, "true"), *parts)
     assert (code, err.startswith(b"rolewall-check: the harness ")) == (125, True)
+
+
+def test_a_tool_is_asked_for_on_a_socket_of_its_own(box: InitBox) -> None:
+    argv = ("/rolewall/init", "tool", "page", "{}")
+    parts = ((b"O", b"{}\n"), (b"X", b"2"))
+    request, code, out, err = exchange(box, argv, *parts, name="rolewall-tool")
+    assert request == [b"/tmp", b"2", b"page", b"{}", b""]
+    assert (code, out, err) == (2, b"{}\n", b"")
+    for arguments, words in (
+        ((), b"usage: rolewall-tool NAME"),
+        (("page",), b"rolewall-tool: no "),
+    ):
+        code, _, err = box.run("/rolewall/init", "tool", *arguments)
+        assert (code, err.startswith(words)) == (125, True)
 
 
 def test_check_without_command_or_harness_fails(box: InitBox) -> None:
