@@ -10,6 +10,7 @@ from rolewall.gradernotes import grader_notes
 from rolewall.records import Dataset
 from rolewall.report.effect import effect_section
 from rolewall.report.groups import Group, groups_of
+from rolewall.report.handed import handed_section
 from rolewall.report.model import Links, Report
 from rolewall.report.spent import spent_section
 from rolewall.report.staying import staying_section
@@ -43,6 +44,7 @@ def build_report(found: Dataset, title: str = "", limit: float | None = None) ->
         staying_section(groups, found.run, by_key, links),
         effect_section(groups, links),
         telling_section(picks, links),
+        *filter(None, (handed_section(found.run),)),
         spent_section(groups, found.run),
     )
     return Report(

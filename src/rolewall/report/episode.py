@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from rolewall.aftermath import problem_lines, read_aftermath
+from rolewall.boundtext import breach_lines, condition_lines, turn_of
 from rolewall.modeluse import usage_text
 from rolewall.record import EpisodeRecord, GradeRecord, PhaseRecord, VerdictRecord
 from rolewall.report.diffs import Diffs
@@ -22,6 +23,7 @@ from rolewall.rows import Row
 from rolewall.rundir import Run
 from rolewall.tally import FAILURES
 from rolewall.terminal import counted
+from rolewall.tooluse import tools_line
 
 __all__ = ["Episodes"]
 
@@ -34,6 +36,8 @@ COUNTS = (
     ("unknown", "unknown"),
     ("distinct_peeks", "distinct peeks"),
     ("incidental", "incidental"),
+    ("forbidden_blocked", "forbidden and blocked"),
+    ("forbidden_allowed", "forbidden and let through"),
     ("own", "in its own zones"),
 )
 
@@ -85,12 +89,16 @@ def _facts(record: EpisodeRecord) -> Iterator[str]:
         shown = record.candidate
         fault = ": ".join(filter(None, (shown.fault, shown.what)))
         yield f"candidate: {shown.kind}{f', {fault}' if fault else ''}, {shown.report} report"
-    isolated = "isolated" if record.isolated else "made beside the work it judged"
+    isolated = "isolated" if record.isolated else "made beside the work it judged, or without it"
     verdict = f" verdict {isolated}," if record.verified else ""
     yield (
         f"seed {record.seed}, observed: {record.observe}, grader {record.trust},"
         f"{verdict} {record.ended - record.started:.1f} s"
     )
+    if record.handoff != "full":
+        yield f"handoffs were shown as {record.handoff}"
+    yield from breach_lines(record)
+    yield from condition_lines(record, None)
 
 
 def _entry(
@@ -108,12 +116,15 @@ def _entry(
     code = "no exit code" if phase.returncode is None else f"exit {phase.returncode}"
     return TimelineEntry(
         title=(
-            f"{phase.index} {phase.role}, round {phase.round}:"
+            f"{phase.index} {phase.role}, {turn_of(phase)}:"
             f" +{phase.started - record.started:.2f} s,"
             f" {phase.ended - phase.started:.2f} s, {phase.outcome}, {code}"
         ),
         failed=phase.outcome in FAILURES,
-        facts=tuple(_phase_facts(directory, phase, row.verdict if row else None)),
+        facts=(
+            *_phase_facts(directory, phase, row.verdict if row else None),
+            *condition_lines(record, phase.index),
+        ),
         attempts=lines,
         diffs=views,
         left_out=left,
@@ -130,6 +141,12 @@ def _phase_facts(directory: Path, phase: PhaseRecord, verdict: str | None) -> It
     yield ", ".join([edits, *said])
     if phase.usage is not None:
         yield f"model: {usage_text(phase.usage)}"
+    if phase.tools is not None:
+        yield f"tools: {tools_line(phase.tools)}"
+    for action, names in phase.held.items():
+        yield f"{action} was forbidden: condition {', '.join(names)}"
+    if absent := sorted(name for name, there in phase.programs.items() if not there):
+        yield f"needed by the plan, and not in its box: {', '.join(absent)}"
     left = read_aftermath(directory, phase)
     yield from (f"stderr: {line}" for line in left.stderr)
     if phase.handoff:

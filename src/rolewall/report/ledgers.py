@@ -17,7 +17,7 @@ from rolewall.rundir import Run
 __all__ = ["Crossings", "Tried", "attempt_lines", "read_crossings"]
 
 MOST_LINES = 400_000  # of all ledgers together that are read for the picture
-CROSSING = ("edit", "privileged", "peek")
+CROSSING = ("edit", "forbidden", "privileged", "peek")
 LISTED = 30
 
 

@@ -97,7 +97,7 @@ def _table(groups: Sequence[Group], links: Links) -> Table:
         _episodes("the verifier repaired the work", groups, links, lambda r: bool(r.repaired),
                   "repaired"),
         _episodes("a role looked at what is hidden from it", groups, links, _peeked, "peeks"),
-        _episodes("a verdict was made beside the work it judged", groups, links,
+        _episodes("a verdict was made beside the work it judged, or without it", groups, links,
                   lambda r: r.isolated is False, "isolated"),
         _episodes("a phase failed", groups, links, lambda r: bool(r.failures), "failures"),
         _sums("distinct edits (program, target)", groups, links, "edits"),
