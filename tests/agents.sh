@@ -10,7 +10,9 @@ OPENCODE=1.18.33
 MINI=2.4.6
 python=${1:-python3}
 into=${ROLEWALL_TEST_AGENTS:-$HOME/.cache/rolewall-test-agents}
-stamp="claude-code $CLAUDE, codex $CODEX, opencode $OPENCODE, mini-swe-agent $MINI"
+# A box has the interpreter of whoever runs the tests: a package for another one does not start.
+base=$("$python" -c 'import sys; print(sys.version.split()[0], sys.base_prefix)')
+stamp="claude-code $CLAUDE, codex $CODEX, opencode $OPENCODE, mini-swe-agent $MINI, Python $base"
 
 [ "$(cat "$into/installed" 2>/dev/null)" = "$stamp" ] && exit 0
 case $(uname -m) in
