@@ -48,7 +48,13 @@ owners = dict(
     base.execute("SELECT o.id, c.email FROM orders o LEFT JOIN customers c ON c.id = o.customer_id")
 )
 assert owners == {
-    1: "a@x.org", 2: "a@x.org", 3: None, 4: None, 7: "b@x.org", 8: None, 9: "b@x.org",
+    1: "a@x.org",
+    2: "a@x.org",
+    3: None,
+    4: None,
+    7: "b@x.org",
+    8: None,
+    9: "b@x.org",
     12: "nameless@x.org",
 }, f"orders belong to {owners} (2, 4)"
 indexed = [

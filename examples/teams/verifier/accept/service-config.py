@@ -6,7 +6,10 @@ BEFORE = {
     "web": {"bind": "127.0.0.1:8080", "threads": "4", "log_level": "info"},
     "admin": {"bind": "127.0.0.1:8081", "workers": "1", "timeout": "30", "log_level": "info"},
     "database": {
-        "host": "db.internal", "statement_timeout": "20", "timeout": "30", "log_level": "info",
+        "host": "db.internal",
+        "statement_timeout": "20",
+        "timeout": "30",
+        "log_level": "info",
     },
     "proxy": {"max_body_mb": "12", "timeout": "30", "log_level": "info"},
 }
