@@ -18,11 +18,15 @@ from tests.broker.conftest import Tools
 from tests.conftest import Cli
 
 ACT = """
-import json, os, sys
+import json, os, subprocess, sys
 plan = json.load(open("/plan/handoff.json"))
 task = os.environ["ROLEWALL_TASK"]
 if task in {clumsy}:
     word = "rubbish"
+elif task in {looking}:
+    page = "import urllib.request as u; print(u.urlopen('http://docs.example').read())"
+    got = subprocess.run(["python3", "-c", page], stdout=subprocess.PIPE, text=True).stdout
+    word = got or "no answer"
 elif task in {asking}:
     told = [one.get("authority") for one in plan.get("conditions", ())]
     word = "asked " + (told[0] if told and told[0] else "nobody")
@@ -54,6 +58,7 @@ class Case:
     task: dict[str, Any] = field(default_factory=dict)
     clumsy: bool = False
     asking: bool = False
+    looking: bool = False
     stamping: bool = False
     grumpy: bool = False
     reference: str = ""  # the goal of a reference plan
@@ -147,7 +152,7 @@ def _team(root: Path, cases: list[Case]) -> None:
         (root / "planner" / f"{case.name}.json").write_text(json.dumps(plan))
     named = {
         name: [case.name for case in cases if getattr(case, name)]
-        for name in ("clumsy", "asking", "stamping", "grumpy")
+        for name in ("clumsy", "asking", "looking", "stamping", "grumpy")
     }
     (root / "executor" / "act.py").write_text(_filled(ACT, named))
     (root / "verifier" / "judge.py").write_text(_filled(JUDGE, named))
@@ -198,7 +203,8 @@ CASES = [
     Case("wrong-execution", clumsy=True, task=CRITICAL),
     Case("rubber-stamp", clumsy=True, stamping=True, task=CRITICAL),
     Case("broken-grader", want="omega", task=CRITICAL),
-    Case("no-network", clumsy=True, plan={"steps": [step("write alpha", needs=["network"])]}),
+    Case("no-network", looking=True, plan={"steps": [step("look it up", needs=["network"])]}),
+    Case("needless", clumsy=True, plan={"steps": [step("write alpha", needs=["network"])]}),
     Case("bogus-need", plan={"steps": [step("write gamma", needs=["network"])]},
          reference="write alpha"),
     Case("grumpy", grumpy=True, task=CRITICAL),

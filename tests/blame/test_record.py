@@ -20,7 +20,6 @@ STAGE = {
     "lost-authority": "handoff",
     "wrong-plan": "planning",
     "no-network": "capability",
-    "bogus-need": "capability",  # which a replay refutes
 }
 OPEN = {  # what the record cannot tell apart
     "untold-plan": {"execution", "planning"},
@@ -29,6 +28,8 @@ OPEN = {  # what the record cannot tell apart
     "rubber-stamp": {"execution", "planning", "grader"},
     "broken-grader": {"execution", "planning", "grader"},
     "grumpy": {"verification", "grader"},
+    "needless": {"capability", "execution"},  # nothing says that it was missed
+    "bogus-need": {"capability", "execution"},
 }
 
 
@@ -46,6 +47,12 @@ def test_what_two_stages_explain_is_undecided(cases: Ran, name: str, stages: set
     assert found["stage"] == "undecided"
     assert set(found["candidates"]) == stages
     assert found["confidence"] == 0
+
+
+def test_who_cannot_be_told_is_told_of_replays(cases: Ran, cli: Cli) -> None:
+    assert "--replays --team TEAM" in cli("blame", cases.run, "unknown-plan").out
+    assert "--replays --team TEAM" in cli("blame", cases.run).out
+    assert "--replays" not in cli("blame", cases.run, "wrong-plan").out
 
 
 def test_evidence_names_file_field_and_digest(cases: Ran) -> None:
@@ -108,17 +115,22 @@ def test_a_result_that_went_out_of_date_speaks_for_the_handoff(tmp_path: Path, c
 
 
 def clues(
-    tools: Tools, cli: Cli, offered: dict[str, Any], needs: list[str], **scripts: list[str]
-) -> set[str]:
-    """The stages that anything speaks for in the record of a failed episode, whose plan has one
-    step with ``needs``."""
-    step = {"id": "s1", "goal": "add one", "done_when": "x + 1 is there", "needs": needs}
+    tools: Tools,
+    cli: Cli,
+    offered: dict[str, Any],
+    needs: list[str],
+    goal: str = "add one",
+    **scripts: list[str],
+) -> dict[str, float]:
+    """By stage the weight of what speaks for it in the record of a failed episode, whose plan has
+    one step with ``needs``."""
+    step = {"id": "s1", "goal": goal, "done_when": "x + 1 is there", "needs": needs}
     there = {"planner": [], "executor": ["true"], "verifier": ["false"], **scripts}
     team = tools.team(offered, there, plan={"steps": [step]})
     run = tools.run(team).episode.directory.parents[1]
     (found,) = cli("blame", run, "--json").json["blame"]
     assert found["failure"] == "work"
-    return {clue["stage"] for clue in found["evidence"]}
+    return {clue["stage"]: clue["weight"] for clue in reversed(found["evidence"])}
 
 
 ECHO = {"echo": {"command": ["cat"]}}
@@ -141,7 +153,32 @@ def test_what_a_role_says_it_lacks_is_not_believed(
     tools: Tools, cli: Cli, needs: list[str], ran: list[str], lacks: bool
 ) -> None:
     found = clues(tools, cli, ECHO, needs, executor=ran)
-    assert ("capability" in found) == lacks
+    assert found.get("capability") == (0.85 if lacks else None)
+
+
+URL = "python3 -c 'import urllib.request as u; u.urlopen(\"http://docs.example\")' || true"
+DOUBTFUL = {
+    "the network, untried": (["network"], "add one", ["true"], 0.5),
+    "the network, tried": (["network"], "add one", [URL], 0.85),
+    "a host, and another tried": (["reach pages.example:80"], "add one", [URL], 0.5),
+    "a zone, untried": (["write spec"], "add one", ["true"], 0.5),
+    "a zone, tried": (["write spec"], "add one", ["touch /spec/x || true"], 0.85),
+    "a tool of a team without, untried": (["use page"], "add one", ["true"], 0.5),
+    "a tool of a team without, tried": (["use page"], "add one", ["rolewall-tool page"], 0.85),
+    "a program that the goal names": ([], "use capsconv", ["sh -c 'capsconv < x' || true"], 0.5),
+    "one that it does not name": ([], "add one", ["sh -c 'capsconv < x' || true"], None),
+    "one that it names, and that is there": ([], "use sort", ["sort --no-such"], None),
+    "a word of the shell's own": ([], "test what you set", ["test -e x", "set -e"], None),
+}
+
+
+@pytest.mark.parametrize(("needs", "goal", "ran", "weight"), DOUBTFUL.values(), ids=DOUBTFUL)
+def test_a_need_that_nobody_tried_to_meet_is_the_plans_word_alone(
+    tools: Tools, cli: Cli, needs: list[str], goal: str, ran: list[str], weight: float | None
+) -> None:
+    """So a plan cannot lay its failure, or the executor's, to what nobody missed."""
+    found = clues(tools, cli, {}, needs, goal, executor=ran)
+    assert found.get("capability") == weight
 
 
 CLOCK = {"clock": {"command": ["date", "+%s%N"], "share": False, "ttl": 3600}}

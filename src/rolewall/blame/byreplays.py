@@ -213,6 +213,9 @@ def _execution(
 ) -> Ruled | None:
     if max(weights.get("planning", 0), weights.get("handoff", 0)) >= OWN_FAULT:
         return None
+    if facts.may_lack and "capability" in weights:
+        why = "with the reference executor it passes, and the executor may have lacked what it took"
+        return _several(why, {"capability", "execution"})
     if not (_known(facts, done) or "execution" in _sure(clues)):
         why = "with the reference executor it passes, and there is no reference plan to tell"
         return Ruled("undecided", f"{why} whether the plan was right")

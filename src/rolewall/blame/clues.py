@@ -22,6 +22,7 @@ STAGE_OF: dict[str, Stage] = {
     "generator": "execution",
 }
 SPENT = ("timeout", "budget", "memory", "disk")
+DOUBTFUL = 0.5  # of a capability: that it was needed is the plan's word, or that it was called
 SHOWN = 120  # characters of a command
 
 
@@ -71,8 +72,14 @@ def _capability(facts: Facts) -> Iterator[Clue]:
     for step in facts.steps:
         for need in step.unmet:
             why = f"step {step.step.id} needs {need.need!r}: {need.why}"
-            yield Clue("capability", 0.85, why, f"handoffs/{step.plan.phase.name}.json",
+            why += "" if need.tried else ", and did not try"
+            weight = 0.85 if need.tried else DOUBTFUL
+            yield Clue("capability", weight, why, f"handoffs/{step.plan.phase.name}.json",
                        f"steps.{step.step.id}.needs", step.plan.digest)  # fmt: skip
+        for name in step.missed:
+            why = f"step {step.step.id} speaks of {name}: the executor called it, and none started"
+            yield Clue("capability", DOUBTFUL, why, f"handoffs/{step.plan.phase.name}.json",
+                       f"steps.{step.step.id}.goal", step.plan.digest)  # fmt: skip
     phase = facts.executor
     if phase and phase.outcome in SPENT:
         why = f"the executor's turn ended with {phase.outcome}"

@@ -116,8 +116,15 @@ class Facts:
 
     @cached_property
     def _unmet(self) -> int:
-        found = (number for number, step in enumerate(self.steps) if step.unmet)
+        found = (number for number, step in enumerate(self.steps) if step.lacks)
         return next(found, len(self.steps))
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether a step may need what was not there: by the plan's word and nothing that was
+        tried, or by what the executor called and the plan does not declare."""
+        untried = any(not need.tried for step in self.steps for need in step.unmet)
+        return untried or any(step.missed for step in self.steps)
 
     @property
     def arriving(self) -> frozenset[int]:

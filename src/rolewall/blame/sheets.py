@@ -14,6 +14,8 @@ __all__ = ["blame_json", "blame_lines", "blame_sheets"]
 STAGES = ("stage", "failures", "of", "rate", "95 %")
 EPISODES = ("episode", "failed", "stage", "confidence", "replays", "seconds", "tokens", "by")
 SHORT = 12
+MOST_CLUES = 20
+REPLAYS = "`--replays --team TEAM --tasks PATH` plays it again, with one change each, and may tell"
 
 
 def blame_sheets(found: Sequence[Blame]) -> list[Sheet]:
@@ -33,8 +35,15 @@ def blame_sheets(found: Sequence[Blame]) -> list[Sheet]:
     )
     if not failed:
         return [stages]
-    rows = tuple(_episode(one) for one in failed)
-    return [stages, Sheet("failures", EPISODES, rows, numeric=frozenset({3, 4, 5, 6}))]
+    open_ = any(one.stage == "undecided" and not one.replays for one in failed)
+    failures = Sheet(
+        title="failures",
+        columns=EPISODES,
+        rows=tuple(_episode(one) for one in failed),
+        notes=(f"undecided: {REPLAYS}",) if open_ else (),
+        numeric=frozenset({3, 4, 5, 6}),
+    )
+    return [stages, failures]
 
 
 def counts(failed: Sequence[Blame]) -> list[tuple[str, Rate]]:
@@ -80,9 +89,13 @@ def blame_lines(one: Blame) -> list[str]:
         lines.append(f"confidence {one.confidence:.2f}: {one.decided}")
     else:
         lines.append(one.decided)
-    lines += [_clue(clue) for clue in one.clues]
+    lines += [_clue(clue) for clue in one.clues[:MOST_CLUES]]
+    if (more := len(one.clues) - MOST_CLUES) > 0:
+        lines.append(f"  {more} more that weigh no more; `--json` has all")
     lines += [_replay(replay) for replay in one.replays]
     lines += [f"not played: {note}" for note in one.notes]
+    if one.stage == "undecided" and not one.replays and not one.notes:
+        lines.append(REPLAYS)
     cost = one.cost
     if cost.replays:
         tokens = "" if cost.tokens is None else f", {cost.tokens} tokens"

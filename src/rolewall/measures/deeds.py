@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,18 @@ from rolewall.record import EpisodeRecord
 __all__ = ["Deeds", "Forbidden", "read_deeds"]
 
 FORBIDDEN = "forbidden by condition"
+SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
+COMMAND = re.compile(r"-[a-z]*c[a-z]*")
+FIRST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._+-]{0,63})(?=[\s;&|<>]|\Z)")
+BUILT_IN = re.compile(
+    r"alias|bg|bind|break|builtin|caller|case|cd|command|compgen|complete|compopt"
+    r"|continue|coproc|declare|dirs|disown|do|done|echo|elif|else|enable|esac|eval|exec"
+    r"|exit|export|false|fc|fg|fi|for|function|getopts|hash|help|history|if|in|jobs"
+    r"|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|readonly"
+    r"|return|select|set|shift|shopt|source|suspend|test|then|time|times|trap|true|type"
+    r"|typeset|ulimit|umask|unalias|unset|until|wait|while"
+)
+"""Words of a shell's own, for which it starts no program."""
 UNRECORDED = " spent on the rest,"  # of the note that executions are counted alone from there
 
 
@@ -33,11 +46,13 @@ class Deeds:
     Attributes:
         forbidden: attempts of what an open condition forbids.
         lines: command lines that were run, as far as there is room for them.
+        called: what a shell was given to start first, by name, where that is a program's.
     """
 
     def __init__(self, phases: Iterable[int]) -> None:
         self.forbidden: dict[int, Forbidden] = {}
         self.lines: dict[int, list[str]] = defaultdict(list)
+        self.called: dict[int, set[str]] = defaultdict(set)
         self._room: dict[int, int] = defaultdict(lambda: MOST_TEXT)
         self._started: dict[int, set[str]] = {phase: set() for phase in phases}
 
@@ -62,6 +77,8 @@ class Deeds:
         argv = [str(word) for word in line["argv"]]
         if phase in self._started:
             self._started[phase] |= {_last(word) for word in (str(line["exe"]), *argv[:1])}
+        if (name := _called(argv)) is not None:
+            self.called[phase].add(name)
         if self._room[phase] > 0:
             text = " ".join(argv)
             self._room[phase] -= len(text)
@@ -76,6 +93,15 @@ def read_deeds(path: Path, record: EpisodeRecord) -> Deeds:
         for line in read_ledger(path, head=record.ledger_head or None, lines=record.ledger_lines):
             found.add(line)
     return found
+
+
+def _called(argv: Sequence[str]) -> str | None:
+    """The program that a shell's ``-c`` begins with; None where it begins with something else."""
+    if _last(argv[0] if argv else "").removeprefix("-") not in SHELLS:
+        return None
+    given = next((n for n, word in enumerate(argv) if COMMAND.fullmatch(word)), len(argv))
+    first = FIRST.match(argv[given + 1]) if given + 1 < len(argv) else None
+    return first[1] if first and not BUILT_IN.fullmatch(first[1]) else None
 
 
 def _last(path: str) -> str:

@@ -73,6 +73,7 @@ class EpisodeFiles:
         executed: by phase the folded command lines that were run.
         programs: by phase the names of the programs that were started; of a phase that is
             absent not all are known.
+        called: by phase the programs that a shell was given to start first.
     """
 
     directory: Path
@@ -84,6 +85,7 @@ class EpisodeFiles:
     forbidden: Mapping[int, Forbidden] = field(default_factory=dict)
     executed: Mapping[int, str] = field(default_factory=dict)
     programs: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    called: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def of(self, role: str) -> list[Handed]:
         return [handed for handed in self.handoffs if handed.phase.role == role]
@@ -145,6 +147,7 @@ def read_files(run: Run, record: EpisodeRecord) -> EpisodeFiles:
         forbidden=deeds.forbidden,
         executed={phase: folded("\n".join(lines)) for phase, lines in deeds.lines.items()},
         programs=deeds.programs,
+        called={phase: frozenset(names) for phase, names in deeds.called.items()},
     )
 
 

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from rolewall.critical import folded
 from rolewall.measures.files import EpisodeFiles, Handed
+from rolewall.measures.given import Given, Need
 from rolewall.roles import Step
 
-__all__ = ["Need", "StepFound", "steps_of"]
-
-Met = Literal["met", "unmet", "unknown"]
-NETWORK = ("network", "internet")
-NOT_FOUND = 127
-SIMPLE = re.compile(r"[^;&|`$(){}\n\\]*")  # a command of a shell's with one program in it
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A capability that a step needs, and whether the executor had it."""
-
-    need: str
-    met: Met
-    why: str
+__all__ = ["StepFound", "steps_of"]
 
 
 @dataclass(frozen=True)
 class StepFound:
-    """One step of a sealed plan. ``executable``: its dependencies are known, it says when it is
-    done, and nothing that it needs is known to be lacking."""
+    """One step of a sealed plan. ``needs`` are those that it declares; ``missed`` the programs
+    that it speaks of without that, and that the executor called in vain. ``executable``: its
+    dependencies are known, it says when it is done, and nothing that it needs is known to be
+    lacking."""
 
     plan: Handed
     step: Step
     needs: tuple[Need, ...]
+    missed: tuple[str, ...] = ()
 
     @property
     def executable(self) -> bool:
@@ -44,118 +32,31 @@ class StepFound:
             known.issuperset(self.step.depends_on)
             and bool(self.step.done_when.strip())
             and not self.unmet
+            and not self.missed
         )
 
     @property
     def unmet(self) -> list[Need]:
         return [need for need in self.needs if need.met == "unmet"]
 
+    @property
+    def lacks(self) -> bool:
+        """Whether the executor, by what it tried, came to lack something."""
+        return bool(self.missed) or any(need.tried for need in self.unmet)
+
 
 def steps_of(files: EpisodeFiles) -> tuple[StepFound, ...]:
     """The steps of every plan of the episode, as sealed."""
-    given = _Given(files)
+    given = Given(files)
     return tuple(
-        StepFound(plan, step, tuple(given.look_up(need) for need in step.needs))
+        StepFound(plan, step, needs, _missed(given.in_vain, step, needs))
         for plan in files.of("planner")
         for step in plan.whole.steps
+        for needs in [tuple(given.look_up(need) for need in step.needs)]
     )
 
 
-class _Given:
-    """What the policy gave the executor, and what its own calls showed of that."""
-
-    def __init__(self, files: EpisodeFiles) -> None:
-        contract = files.record.contracts.get("executor")
-        self._may = contract.may if contract else ()
-        self._reads = {item.partition(":")[0] for item in contract.consumes} if contract else set()
-        self._known = contract is not None
-        self._tooled = any(phase.tools is not None for phase in files.phases("executor"))
-        self._refused = {
-            str(line.get("tool"))
-            for phase in files.phases("executor")
-            for line in files.tool_calls(phase)
-            if line.get("refused") in ("tool", "role")
-        }
-        evidence = [one for handed in files.of("executor") for one in handed.evidence]
-        self._used = {one.tool for one in evidence if one.source == "broker" and one.ok}
-        self._files = files
-        self._phases = files.phases("executor")
-        self._calls = files.calls_of("executor")
-        started = [files.programs.get(phase.index) for phase in self._phases]
-        self._started = {name for names in started for name in names or ()}
-        self._whole = None not in started
-        self._looked: dict[str, bool] = {}
-        for phase in self._phases:
-            for name, there in phase.programs.items():
-                self._looked[name] = there or self._looked.get(name, False)
-
-    def look_up(self, need: str) -> Need:
-        word, _, name = need.strip().partition(" ")
-        word = word.casefold()
-        if word in NETWORK or word == "reach":
-            return self._reach(need, name.strip())
-        if word in ("write", "read"):
-            return self._zone(need, word, name.strip().strip("/"))
-        if word == "use":
-            return self._tool(need, name.strip())
-        if set(NETWORK) & set(need.casefold().split()):
-            return self._reach(need, "")
-        return self._program(need)
-
-    def _reach(self, need: str, to: str) -> Need:
-        reached = [may.removeprefix("reach ") for may in self._may if may.startswith("reach ")]
-        if not self._known:
-            return Need(need, "unknown", "the record has no contracts")
-        if (to in reached) if to else bool(reached):
-            return Need(need, "met", "the policy gives it")
-        had = ", ".join(reached) or "no network"
-        return Need(need, "unmet", f"the executor may reach {had}")
-
-    def _zone(self, need: str, word: str, zone: str) -> Need:
-        if not self._known:
-            return Need(need, "unknown", "the record has no contracts")
-        written = f"write {zone}" in self._may
-        if written or (word == "read" and zone in self._reads):
-            return Need(need, "met", "the policy gives it")
-        return Need(need, "unmet", f"the executor may not {word} {zone}")
-
-    def _tool(self, need: str, tool: str) -> Need:
-        if tool in self._used:
-            return Need(need, "met", "the executor used it")
-        if tool in self._refused:
-            return Need(need, "unmet", "a call of it was refused: it is not for the executor")
-        if not self._tooled:
-            return Need(need, "unmet", "the executor has no tools of the team's")
-        return Need(need, "unknown", "nobody tried")
-
-    def _program(self, need: str) -> Need:
-        """By what the harness saw itself: it looked for the program, or its tap saw it run. What
-        a command writes is its author's word."""
-        need = need.strip()
-        name = need.rpartition("/")[2]
-        if name in self._started:
-            return Need(need, "met", "the executor ran it")
-        there = self._looked.get(need)
-        if there:
-            return Need(need, "met", "it is in the executor's box")
-        if there is False and _names(self._calls, name):
-            return Need(need, "unmet", "there is no such program in the executor's box")
-        if there is None and (seen := self._not_found({need, name})):
-            return Need(need, "unmet", f"{seen}: no such program in the executor's box")
-        return Need(need, "unknown", "nobody tried")
-
-    def _not_found(self, names: Collection[str]) -> str:
-        """The first command that was nothing but a call of the program, and ended as one that
-        a shell does not find. Empty where there is none."""
-        for phase in self._phases if self._whole else ():
-            for number, line in enumerate(self._files.transcript(phase), 1):
-                command = str((line.get("arguments") or {}).get("command", ""))
-                called = SIMPLE.fullmatch(command) and command.split()[:1]
-                if line.get("returncode") == NOT_FOUND and called and called[0] in names:
-                    return f"{phase.name}-{number}"
-        return ""
-
-
-def _names(calls: str, program: str) -> bool:
-    """Whether folded ``calls`` have the program's name as a word."""
-    return bool(re.search(rf"(?<![\w./-]){re.escape(folded(program))}(?![\w.-])", calls))
+def _missed(in_vain: frozenset[str], step: Step, needs: tuple[Need, ...]) -> tuple[str, ...]:
+    declared = {need.need.strip().rpartition("/")[2] for need in needs}
+    words = set(re.split(r"[^\w.+-]+", folded(f"{step.goal}\n{step.done_when}")))
+    return tuple(sorted(name for name in in_vain - declared if folded(name) in words))

@@ -114,7 +114,11 @@ def _episode(one: EpisodeMeasures) -> dict[str, object]:
                 "plan": step.plan.phase.index,
                 "id": step.step.id,
                 "executable": step.executable,
-                "needs": [{"need": n.need, "met": n.met, "why": n.why} for n in step.needs],
+                "needs": [
+                    {"need": n.need, "met": n.met, "why": n.why, "tried": n.tried}
+                    for n in step.needs
+                ],
+                "missed": list(step.missed),
             }
             for step in one.steps
         ],
