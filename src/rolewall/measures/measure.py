@@ -90,6 +90,9 @@ def _rates(found: Sequence[EpisodeMeasures]) -> Iterator[Measured]:
     for name in ("box", "broker"):
         rates = [getattr(one.effort, name) for one in found]
         yield Measured("redundant calls", name, _sum(rates))
+    tools = [phase.tools for one in found for phase in one.record.phases if phase.tools]
+    again = Rate(sum(use.rerun for use in tools), sum(use.repeated for use in tools))
+    yield Measured("redundant calls run again", "broker", again)
     yield from _effort(found)
     steps = [step for one in found for step in one.steps]
     yield Measured("executable steps", "plan", _count(steps, lambda step: step.executable))
