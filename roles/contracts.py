@@ -7,7 +7,7 @@ by the harness from manifests and seals whatever the condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,7 +18,7 @@ __all__ = ["BREACHES", "BreachKind", "Contract", "Item", "contract_of", "contrac
 
 BreachKind = Literal["merged-identity", "plan-changed", "author-touched-work", "uncovered-result"]
 BREACHES: Mapping[BreachKind, str] = {
-    "merged-identity": "one phase changed what two roles produce",
+    "merged-identity": "one role made what another role produces",
     "plan-changed": "the plan was changed after execution began, and not by the planner",
     "author-touched-work": "whoever gave the verdict changed the work",
     "uncovered-result": "a later role was given work that no approving verdict covers",
@@ -60,8 +60,9 @@ class Contract:
     done: tuple[str, ...]
 
 
-def contract_of(policy: Policy, role: str) -> Contract:
-    """The contract of ``role`` under ``policy``, whatever conditions forbid for now."""
+def contract_of(policy: Policy, role: str, tools: Iterable[str] = ()) -> Contract:
+    """The contract of ``role`` under ``policy``, whatever conditions forbid for now; ``tools``
+    are those of the team's that it may use."""
     shared = [zone for zone in policy.zones if not zone.private]
     mine = [zone.name for zone in shared if zone.owner == role]
     access = policy.access[role]
@@ -76,6 +77,7 @@ def contract_of(policy: Policy, role: str) -> Contract:
         produces=tuple(_items(mine)),
         may=(
             *(f"write {z.name}" for z in shared if access[z.name] is Access.WRITE),
+            *(f"use {tool}" for tool in tools),
             *(f"reach {to}" for to in policy.network.get(role, ())),
         ),
         done=tuple(_left_in(zone, role) for zone in mine if _typed(zone, role) != "files"),

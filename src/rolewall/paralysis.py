@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rolewall.record import PhaseRecord
+from rolewall.roles import Evidence
 
-__all__ = ["Alarm", "paralysis"]
+__all__ = ["Alarm", "paralysis", "uses_of"]
 
 STARVED = ("budget", "timeout")
 
@@ -27,12 +28,18 @@ class Alarm:
         return {"planning": "paralysis", **vars(self)}
 
 
+def uses_of(evidence: Iterable[Evidence]) -> int:
+    """How many uses of tools there are in one phase's evidence: that a team's program was
+    started to play the role is none."""
+    return sum("argv" not in one.arguments or one.source != "box" for one in evidence)
+
+
 def paralysis(phases: Sequence[PhaseRecord], calls: Mapping[int, int]) -> Alarm | None:
     """The alarm as of the end of ``phases``, which may be those of an episode under way, so
     that the next prompt of the planner can tell it.
 
     Args:
-        calls: by phase, how many uses of tools the harness saw.
+        calls: by phase, how many uses of tools the harness saw: ``uses_of``.
     """
     plans = 0
     acted = False
@@ -53,8 +60,10 @@ def paralysis(phases: Sequence[PhaseRecord], calls: Mapping[int, int]) -> Alarm 
 
 
 def _did(phase: PhaseRecord, calls: Mapping[int, int]) -> bool:
-    """Whether an executor's turn changed the work, or at least used a tool to an end. Of changes
-    that the record has no room for it may have been any."""
+    """Whether an executor's turn changed the work, or at least used a tool to an end; an agent
+    that asked its model used tools of its own. Of changes that the record has no room for it may
+    have been any."""
     listed = any(change.zone == "workspace" for change in phase.changes)
     changed = listed or phase.changes_omitted > 0
-    return changed or (calls.get(phase.index, 0) > 0 and phase.outcome not in STARVED)
+    used = calls.get(phase.index, 0) > 0 or (phase.usage is not None and phase.usage.calls > 0)
+    return changed or (used and phase.outcome not in STARVED)

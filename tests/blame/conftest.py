@@ -24,8 +24,8 @@ task = os.environ["ROLEWALL_TASK"]
 if task in {clumsy}:
     word = "rubbish"
 elif task in {looking}:
-    page = "import urllib.request as u; print(u.urlopen('http://docs.example').read())"
-    got = subprocess.run(["python3", "-c", page], stdout=subprocess.PIPE, text=True).stdout
+    asked = ["git", "ls-remote", "http://docs.example/words"]
+    got = subprocess.run(asked, stdout=subprocess.PIPE, text=True).stdout
     word = got or "no answer"
 elif task in {asking}:
     told = [one.get("authority") for one in plan.get("conditions", ())]

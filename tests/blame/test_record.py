@@ -17,11 +17,11 @@ pytestmark = pytest.mark.bubblewrap
 
 STAGE = {
     "well": "none",
-    "lost-authority": "handoff",
     "wrong-plan": "planning",
     "no-network": "capability",
 }
 OPEN = {  # what the record cannot tell apart
+    "lost-authority": {"handoff", "execution"},
     "untold-plan": {"execution", "planning"},
     "unknown-plan": {"execution", "planning"},
     "wrong-execution": {"execution", "planning"},
@@ -110,7 +110,7 @@ def test_a_result_that_went_out_of_date_speaks_for_the_handoff(tmp_path: Path, c
     )
     run = tools.run(team).episode.directory.parents[1]
     (found,) = cli("blame", run, "--json").json["blame"]
-    assert found["stage"] == "handoff"
+    assert found["candidates"] == ["handoff", "execution"]
     assert "out of date" in found["evidence"][0]["why"]
 
 
@@ -156,15 +156,20 @@ def test_what_a_role_says_it_lacks_is_not_believed(
     assert found.get("capability") == (0.85 if lacks else None)
 
 
-URL = "python3 -c 'import urllib.request as u; u.urlopen(\"http://docs.example\")' || true"
+URL = "git ls-remote http://docs.example/words || true"
 DOUBTFUL = {
     "the network, untried": (["network"], "add one", ["true"], 0.5),
     "the network, tried": (["network"], "add one", [URL], 0.85),
+    "the network, spoken of": (["network"], "add one", ["echo see http://docs.example"], 0.5),
+    "a host, tried": (["reach docs.example:80"], "add one", [URL], 0.85),
     "a host, and another tried": (["reach pages.example:80"], "add one", [URL], 0.5),
     "a zone, untried": (["write spec"], "add one", ["true"], 0.5),
     "a zone, tried": (["write spec"], "add one", ["touch /spec/x || true"], 0.85),
     "a tool of a team without, untried": (["use page"], "add one", ["true"], 0.5),
+    "a tool of a team without, spoken of": (["use page"], "add one", ["true page"], 0.5),
     "a tool of a team without, tried": (["use page"], "add one", ["rolewall-tool page"], 0.85),
+    "a path in a zone of its own": (["write /workspace/out"], "add one", ["true"], None),
+    "a zone that there is not": (["read the brief"], "add one", ["true"], None),
     "a program that the goal names": ([], "use capsconv", ["sh -c 'capsconv < x' || true"], 0.5),
     "one that it does not name": ([], "add one", ["sh -c 'capsconv < x' || true"], None),
     "one that it names, and that is there": ([], "use sort", ["sort --no-such"], None),

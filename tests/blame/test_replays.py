@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolewall.rundir import open_run
+from rolewall.sandbox import load_manifest
 from tests.blame.conftest import ASKING, Case, Ran, play
 from tests.chat.conftest import Chats, calls
 from tests.conftest import Cli
@@ -89,7 +90,11 @@ def test_a_planner_of_a_model_is_not_asked_again(tmp_path: Path, cli: Cli) -> No
     plan = {"schema_version": 1, "steps": [{"id": "s1", "goal": "return x + 2"}]}
     says = [
         calls(("run", {"command": "cat /spec/spec.md"})),
-        calls(("write", {"path": "/plan/notes", "text": "it's so"})),
+        calls(("write", {"path": "/plan/notes", "text": "it's so\n" * 2000})),
+        calls(("write", {"path": "/plan/deep/er", "text": "deep"})),
+        calls(("edit", {"path": "/plan/deep/er", "old": "deep", "new": "shallow"})),
+        calls(("write", {"path": "/brief/not-mine", "text": "no"})),
+        calls(("run", {"command": "printf '#!/bin/sh' > /plan/run; chmod +x /plan/run"})),
         calls(("message", {"text": "I have planned"})),
     ]
     act = "test -e /plan/notes && sed -i 's/return x/return x + 2/' app.py"
@@ -118,10 +123,48 @@ def test_a_planner_of_a_model_is_not_asked_again(tmp_path: Path, cli: Cli) -> No
         ("plan", False),
     ]
     same = episode.directory.parents[1] / found["replays"][0]["run"]
+    assert plan_of(same) == plan_of(episode.directory.parents[1])
+    assert plan_of(same).keys() == {"notes", "deep/er", "run"}
     left = next(same.glob("episodes/*/handoffs/00-planner.json"))
     assert json.loads(left.read_text())["text"] == "I have planned"
     # The reference plan has not helped either, and nobody has tried the grader.
     assert (found["stage"], found["confidence"]) == ("execution", 0.5)
+
+
+def plan_of(run: Path) -> dict[str, tuple[str, bool]]:
+    """What its planner left beside the handoff: contents by digest, and whether they are
+    executable."""
+    (manifest,) = run.glob("episodes/*/manifests/00-planner-plan.jsonl")
+    return {
+        entry.name: (entry.digest, bool(entry.mode & 0o100))
+        for entry in load_manifest(manifest).entries
+        if entry.kind == "file" and entry.name != "handoff.json"
+    }
+
+
+def test_what_a_planner_left_and_cannot_be_laid_again_is_told(tmp_path: Path, cli: Cli) -> None:
+    chats = Chats(tmp_path)
+    task = chats.studio.task()
+    says = [
+        calls(("run", {"command": "ln -s /brief /plan/link"})),
+        calls(("message", {"text": "I have planned"})),
+    ]
+    with ScriptedModel({"You are the planner": says}) as model:
+        team = chats.team(
+            model.url,
+            roles={
+                "planner": {"agent": {"chat": {"model": "scripted"}}},
+                "executor": {"agent": {"command": ["true"]}},
+                "verifier": {"agent": {"command": ["true"]}},
+            },
+        )
+        episode, _ = chats.run(team, task)
+        done = cli("blame", episode.directory.parents[1], "--replays", "--team", team,
+                   "--tasks", task, "--allow-team-models", "--json")  # fmt: skip
+    (found,) = done.json["blame"]
+    assert (found["replays"], found["not_played"]) == (
+        [], ["same: /plan/link cannot be laid again"],
+    )  # fmt: skip
 
 
 def goes_by_the_plan(heard: Heard) -> Say:

@@ -368,6 +368,42 @@ def test_no_number_of_other_changes_hides_a_breach(
     assert {breach.kind for breach in record.breaches} == broken
 
 
+DO = "for n in one two three; do echo $n; done > /workspace/app.py"
+
+
+@pytest.mark.parametrize(("by", "broken"), [
+    ("planner", [("merged-identity", 0, "planner", "workspace")]),
+    ("planner again", [("merged-identity", 3, "planner", "workspace")]),
+    ("executor", []),
+])  # fmt: skip
+def test_who_makes_another_roles_artifact_breaks_its_contract(
+    tmp_path: Path, by: str, broken: list[tuple[str, int, str, str]]
+) -> None:
+    """Whether or not it makes its own, in that turn or in another."""
+
+    def doing(team: dict[str, Any]) -> None:
+        del team["verify"], team["roles"]["generator"], team["scripts"]["generator"]
+        again = by == "planner again"
+        last = f"[ $ROLEWALL_ROUND = 1 ] || {DO}"
+        team["replan"] = again
+        team["scripts"] = {
+            "planner": {"steps": [{"run": last if again else DO}]} if by != "executor" else {},
+            "executor": {"steps": [{"run": DO}]} if by == "executor" else {},
+            "verifier": {
+                "steps": [{"id": "done", "run": "test -s /workspace/app.py"}],
+                "verdict": {"when": "done", "then": "approve", "else": "reject"},
+            },
+        }
+        if again:
+            team["scripts"]["planner"]["handoff"] = {"text": "one, two, three"}
+
+    task = write_task(tmp_path / "tasks" / "add-one")
+    run = played(write_team(tmp_path / "team", doing), task, tmp_path / "out", "prompt-only")
+    (record,) = run.records
+    assert record.verdict == "approve"
+    assert [(b.kind, b.phase, b.role, b.zone) for b in record.breaches] == broken
+
+
 def test_the_same_behind_the_wall_breaks_nothing(meddled: Run, tmp_path: Path) -> None:
     team = load_team(meddled.path.parent / "team" / "team.yaml")
     tasks = load_tasks([meddled.path.parent / "tasks"])

@@ -27,7 +27,7 @@ def blame_episode(run: Run, record: EpisodeRecord, replays: Replays | None = Non
     if replays is None:
         return decide(facts, clues)
     done, notes = replays.play(facts)
-    return decide(facts, clues, done, chance=chancy(replays.team), notes=notes)
+    return decide(facts, clues, done, chance=chancy(replays.team, done), notes=notes)
 
 
 def blame_run(run: Run, replays: Replays | None = None) -> tuple[Blame, ...]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from rolewall.blame.facts import Facts
 from rolewall.blame.model import STAGES, Clue, Named, Replayed, Stage
-from rolewall.blame.upstream import stale
 from rolewall.critical import folded
 
 __all__ = ["OWN_FAULT", "Ruled", "by_replays", "refuted"]
@@ -48,10 +47,14 @@ def refuted(facts: Facts, replays: Sequence[Replayed]) -> Iterator[Stage]:
     where it passes the reference solution; or capability, where an executor in the same box
     passes without what it was said to lack."""
     done = _told(replays)
-    # What a tool says later is not what it said when the executor's turn began.
-    fresh = not any(stale(facts))
+    # What a role does beside its plan, or its handoff, it does in a replay too.
+    spared = facts.broke
+    # What a tool says later need not be what it said when the executor's turn began.
+    fresh = not _renewed(done)
     for change, stage in WHOLE.items():
-        if change in done and not done[change].passed and (stage != "handoff" or fresh):
+        if change not in done or done[change].passed or stage in spared:
+            continue
+        if stage != "handoff" or fresh:
             yield stage
     if any(change in done and done[change].passed for change, _ in UPSTREAM):
         yield "capability"
@@ -75,14 +78,14 @@ def by_replays(
     """
     done = _told(replays)
     if "same" in done and done["same"].passed:
-        return _by_chance(facts)
+        return _by_chance(done["same"])
     if facts.failure == "verdict":
         return _judged(done)
     return _smallest(done) or _from_reference(facts, clues, weights, done, chance)
 
 
-def _by_chance(facts: Facts) -> Ruled:
-    if any(stale(facts)):
+def _by_chance(same: Replayed) -> Ruled:
+    if same.renewed:
         return Ruled("handoff", "with what tools say now, and nothing else changed, it passes")
     return Ruled("undecided", "played again as it was, it does not fail: that was chance")
 
@@ -112,6 +115,11 @@ def _from_reference(
         or _besides(facts, clues, done, helped)
         or _execution(facts, clues, weights, done)
     )
+
+
+def _renewed(done: Done) -> bool:
+    """Whether what had gone out of date was answered otherwise than before."""
+    return any(one.renewed for one in done.values())
 
 
 def _told(replays: Sequence[Replayed]) -> dict[str, Replayed]:
@@ -183,7 +191,8 @@ def _capability(
     if "execution" in _sure(clues) or (not chance and _elsewhere(facts, done)):
         why = "the executor lacks what a step needs, and erred besides"
         return _several(why, {"capability", "execution"})
-    return Ruled("capability", "with the reference executor, who lacks nothing, it passes")
+    why = "with the reference solution in place it passes, and a step needs what was not there"
+    return Ruled("capability", why)
 
 
 def _elsewhere(facts: Facts, done: Done) -> bool:
@@ -200,7 +209,7 @@ def _besides(facts: Facts, clues: Sequence[Clue], done: Done, helped: set[Stage]
     """With the reference executor it passes; what was put right before that was at fault too."""
     tried = {stage for change, stage in WHOLE.items() if change in done}
     both = helped | {one.stage for one in clues if one.alone and one.stage in tried}
-    if "full" in done and any(stale(facts)):
+    if "full" in done and _renewed(done):
         both.add("handoff")
     if not both:
         return None
@@ -218,7 +227,7 @@ def _execution(
         return _several(why, {"capability", "execution"})
     if not (_known(facts, done) or "execution" in _sure(clues)):
         why = "with the reference executor it passes, and there is no reference plan to tell"
-        return Ruled("undecided", f"{why} whether the plan was right")
+        return _several(f"{why} whether the plan was right", {"planning", "execution"})
     return Ruled("execution", "with the reference executor it passes, with nothing less")
 
 

@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rolewall.blame.facts import Facts
-from rolewall.blame.model import Clue, Stage
+from rolewall.blame.model import STAGE_OF, Clue
 from rolewall.blame.upstream import handoff_clues, planning_clues
 from rolewall.record import VerdictRecord
 
 __all__ = ["clues_of"]
 
 EPISODE = "episode.json"
-STAGE_OF: dict[str, Stage] = {
-    "planner": "planning",
-    "executor": "execution",
-    "verifier": "verification",
-    "generator": "execution",
-}
 SPENT = ("timeout", "budget", "memory", "disk")
+BREACH = 0.65  # within the margin of work that fails
 DOUBTFUL = 0.5  # of a capability: that it was needed is the plan's word, or that it was called
 SHOWN = 120  # characters of a command
 
@@ -54,20 +49,33 @@ def _grader(facts: Facts) -> Iterator[Clue]:
 
 
 def _contract(facts: Facts) -> Iterator[Clue]:
-    if facts.failure != "contract":
+    """Where there is no wall a breach ends nothing, and need not be why the episode failed."""
+    if facts.failure in ("", "infrastructure"):
         return
     for breach in facts.record.breaches:
         if stage := STAGE_OF.get(breach.role):
             why = f"{breach.kind} by {breach.role}: {breach.why}"
-            yield Clue(stage, 0.9, why, EPISODE, "breaches")
+            weight = 0.9 if facts.failure == "contract" else BREACH
+            yield Clue(stage, weight, why, EPISODE, "breaches")
     phases = facts.record.phases
-    if not facts.record.breaches and phases and facts.record.error:
+    if facts.failure == "contract" and not facts.record.breaches and phases and facts.record.error:
         stage = STAGE_OF[phases[-1].role]
         yield Clue(stage, 0.9, facts.record.error.message, EPISODE, "error")
 
 
+def _carried_out(facts: Facts) -> Iterator[Clue]:
+    """Who else than the executor did what an open condition forbids."""
+    if facts.failure != "forbidden":
+        return
+    for role, phase in facts.actors.items():
+        if role != "executor":
+            found = facts.files.forbidden[phase.index]
+            why = f"the {role} carried out what an open condition forbids"
+            yield Clue(STAGE_OF[role], 0.9, why, found.file, found.field)
+
+
 def _capability(facts: Facts) -> Iterator[Clue]:
-    if facts.failure not in ("work", "forbidden"):
+    if not facts.by_executor:
         return
     for step in facts.steps:
         for need in step.unmet:
@@ -91,8 +99,7 @@ def _verification(facts: Facts) -> Iterator[Clue]:
     if row is None:
         return
     place = f"verdicts.{facts.record.verdicts.index(row)}"
-    before, after = row.grade_before, row.grade_after
-    if before and after and (before.grade, after.grade) == ("pass", "fail"):
+    if facts.harmed:
         why = "the work passed before the verifier's turn and fails after it"
         yield Clue("verification", 0.95, why, EPISODE, f"{place}.grade_after")
     elif facts.failure == "work" and row.verdict == "approve":
@@ -134,22 +141,23 @@ def _refused(facts: Facts, row: VerdictRecord, place: str) -> Clue:
 def _execution(facts: Facts, others: list[Clue]) -> Iterator[Clue]:
     """Looked at last: failing work speaks for the executor as far as nothing else does."""
     phase = facts.executor
-    if facts.failure not in ("work", "forbidden") or phase is None:
+    if not facts.by_executor or phase is None:
         return
+    fails = "its work fails" if facts.failure == "work" else "it did what was forbidden"
     upstream = [c.weight for c in others if c.stage in ("planning", "handoff", "capability")]
     stamped = any(c.stage == "verification" and c.weight >= 0.8 for c in others)
-    if upstream and max(upstream) >= 0.6:
-        yield Clue("execution", 0.4, "its work fails", EPISODE, "grade")
+    if upstream and max(upstream) >= 0.75:
+        yield Clue("execution", 0.4, fails, EPISODE, "grade")
     elif stamped or (upstream and max(upstream) >= 0.5):
-        yield Clue("execution", 0.5, "its work fails", EPISODE, "grade")
+        yield Clue("execution", 0.55, fails, EPISODE, "grade")
     elif facts.known_complete:
-        why = "its work fails, and all that is known to matter was told to it"
+        why = f"{fails}, and all that is known to matter was told to it"
         yield Clue("execution", 0.6, why, EPISODE, "grade")
         if facts.planned:
-            why = "its work fails, and the plan may lack what nobody has declared"
+            why = f"{fails}, and the plan may lack what nobody has declared"
             yield Clue("planning", 0.45, why, EPISODE, "grade")
     else:
-        why = "its work fails, and nobody has said what the plan had to tell"
+        why = f"{fails}, and nobody has said what the plan had to tell"
         yield Clue("execution", 0.5, why, EPISODE, "grade")
         yield Clue("planning", 0.45, why, EPISODE, "grade")
     yield from _own_faults(facts)
@@ -190,12 +198,13 @@ def _forbidden(facts: Facts) -> Iterator[Clue]:
         if names and not names & lost:
             told = ", ".join(sorted(names))
             why = f"it tried what an open condition forbids, and was told of it: {told}"
-            yield Clue("execution", 0.85, why, "audit.jsonl", f"seq {found.seq}")
+            yield Clue("execution", 0.85, why, found.file, found.field)
 
 
 SOURCES: tuple[Callable[[Facts], Iterator[Clue]], ...] = (
     _grader,
     _contract,
+    _carried_out,
     planning_clues,
     handoff_clues,
     _capability,

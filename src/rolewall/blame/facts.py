@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rolewall.blame.model import Failure
+from rolewall.blame.model import STAGE_OF, Failure, Stage
 from rolewall.critical import folded
 from rolewall.measures import (
     EpisodeFiles,
@@ -52,6 +52,32 @@ class Facts:
         if any(found.allowed for found in self.files.forbidden.values()):
             return "forbidden"
         return "verdict" if record.verified and record.verdict != "approve" else ""
+
+    @cached_property
+    def by_executor(self) -> bool:
+        """Whether it is the executor's turn that failed: by its work, or by what it carried out
+        though that was forbidden."""
+        return self.failure == "work" or (self.failure == "forbidden" and "executor" in self.actors)
+
+    @property
+    def actors(self) -> dict[str, PhaseRecord]:
+        """Of the roles that carried out what was forbidden the first phase of each."""
+        found = [p for p in reversed(self.record.phases) if p.index in self.files.forbidden]
+        return {p.role: p for p in found if self.files.forbidden[p.index].allowed}
+
+    @property
+    def harmed(self) -> bool:
+        """Whether the work passed before the turn of whoever judged it, and fails after it."""
+        row = self.judged
+        before, after = (row.grade_before, row.grade_after) if row else (None, None)
+        if before is None or after is None:
+            return False
+        return (before.grade, after.grade) == ("pass", "fail")
+
+    @property
+    def broke(self) -> frozenset[Stage]:
+        """The stages whose role broke its contract, in whatever condition."""
+        return frozenset(STAGE_OF[b.role] for b in self.record.breaches if b.role in STAGE_OF)
 
     @cached_property
     def hops(self) -> tuple[Hop, ...]:

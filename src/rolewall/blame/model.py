@@ -7,11 +7,29 @@ from typing import Literal, get_args
 
 from rolewall.record import EpisodeRecord
 
-__all__ = ["STAGES", "WORDS", "Blame", "Clue", "Cost", "Failure", "Named", "Replayed", "Stage"]
+__all__ = [
+    "STAGES",
+    "STAGE_OF",
+    "WORDS",
+    "Blame",
+    "Clue",
+    "Cost",
+    "Failure",
+    "Named",
+    "Replayed",
+    "Stage",
+]
 
 Stage = Literal["planning", "handoff", "capability", "execution", "verification", "grader"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 """From upstream to downstream."""
+STAGE_OF: dict[str, Stage] = {
+    "planner": "planning",
+    "executor": "execution",
+    "verifier": "verification",
+    "generator": "execution",
+}
+"""The stage of what a role does of its own."""
 
 Named = Literal[Stage, "undecided", "none"]
 WORDS: tuple[Named, ...] = (*STAGES, "undecided", "none")
@@ -55,6 +73,8 @@ class Replayed:
         seconds, tokens: of all.
         alike: files of the reference solution that the work has as they are there; None
             without a solution.
+        renewed: whether a tool gave another answer than it had to what was handed on and had
+            gone out of date.
         played, times, passes: how often it was played, of how many of these it can be told,
             and in how many of those it passed.
     """
@@ -68,6 +88,7 @@ class Replayed:
     run: str
     why: str = ""
     alike: frozenset[str] | None = None
+    renewed: bool = False
     times: int = 1
     passes: int = 0
     played: int = 1

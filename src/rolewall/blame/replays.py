@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,18 +10,19 @@ from pathlib import Path
 
 from rolewall.blame.facts import Facts
 from rolewall.blame.model import Replayed
+from rolewall.blame.showed import showed, together
 from rolewall.blame.variants import Variant, variants_of
 from rolewall.errors import InputError, RecordError
 from rolewall.grants import Grants
 from rolewall.layout import BLAME
-from rolewall.mutants import read_solution
+from rolewall.measures import read_files
 from rolewall.plan import Plan, make_plan
 from rolewall.policies import Access, Policy
 from rolewall.record import EpisodeRecord
 from rolewall.roles import HumanAgent, ReplayAgent, Team
 from rolewall.run import run_plan
 from rolewall.rundir import Run, open_run, read_info
-from rolewall.sandbox import Backend, load_manifest, remove_tree, storage
+from rolewall.sandbox import Backend, remove_tree, storage
 from rolewall.tasks import Task, generated_tasks, image_starts
 
 __all__ = ["Replays", "chancy"]
@@ -35,7 +35,7 @@ class Replays:
     Attributes:
         run: whose episodes failed.
         shown: directories that roles may read, as at the run.
-        repeat: how often each change is played, where a role need not do the same again.
+        repeat: how often each change is played.
         told: called with a line before each replay.
     """
 
@@ -58,6 +58,8 @@ class Replays:
         record = facts.record
         if facts.failure not in ("work", "forbidden", "verdict"):
             return (), ()
+        if why := _plain(facts):
+            return (), (why,)
         if why := self._unplayable(record):
             return (), (why,)
         with self._task(record) as task:
@@ -102,8 +104,7 @@ class Replays:
             yield task
 
     def _times(self, facts: Facts, variant: Variant) -> Replayed:
-        times = self.repeat if chancy(self.team) else 1
-        return _together([self._one(facts, variant, number) for number in range(times)])
+        return together([self._one(facts, variant, number) for number in range(self.repeat)])
 
     def _one(self, facts: Facts, variant: Variant, number: int) -> Replayed:
         record = facts.record
@@ -120,10 +121,9 @@ class Replays:
         run_plan(plan, directory)
         played = open_run(directory)
         (made,) = played.records
-        return replace(
-            _replayed(facts, variant.change, made, directory.relative_to(self.run.path)),
-            alike=_alike(played, made, variant.task),
-        )
+        files = read_files(played, made)
+        place = str(directory.relative_to(self.run.path))
+        return showed(facts, variant.change, files, variant.task, place)
 
     def _plan(self, record: EpisodeRecord, variant: Variant) -> Plan:
         plan = make_plan(
@@ -148,6 +148,15 @@ def _reading(policy: Policy) -> Policy:
     if access["executor"]["spec"] is Access.HIDDEN:
         access["executor"]["spec"] = Access.READ
     return replace(policy, access=access)
+
+
+def _plain(facts: Facts) -> str:
+    """Why there is nothing to try: what the executor is told, or does, would change nothing."""
+    if facts.harmed:
+        return "the work passed before the verifier's turn"
+    if facts.failure == "forbidden" and not facts.by_executor:
+        return f"what was forbidden was carried out by the {' and the '.join(facts.actors)}"
+    return ""
 
 
 def _wanted(facts: Facts, change: str, done: Sequence[Replayed]) -> bool:
@@ -184,68 +193,8 @@ def _ready(plan: Plan, directory: Path) -> None:
         remove_tree(directory)
 
 
-def _replayed(facts: Facts, change: str, record: EpisodeRecord, run: Path) -> Replayed:
-    used = [phase.usage for phase in record.phases if phase.usage]
-    told = [tokens for use in used for tokens in (use.input, use.output) if tokens is not None]
-    return Replayed(
-        change=change,
-        passed=_passed(facts, change, record),
-        grade=record.grade,
-        verdict=record.verdict if record.verified else "-",
-        seconds=record.ended - record.started,
-        tokens=sum(told) if told else None,
-        run=str(run),
-        why=record.error.message if record.error else "",
-    )
-
-
-def _together(played: Sequence[Replayed]) -> Replayed:
-    """One change, however often it was played."""
-    told = [one for one in played if one.passed is not None]
-    passes = sum(one.passed is True for one in told)
-    passed = 2 * passes > len(told) if told else None
-    tokens = [one.tokens for one in played if one.tokens is not None]
-    return replace(
-        next(one for one in (*told, *played) if one.passed is passed),
-        seconds=sum(one.seconds for one in played),
-        tokens=sum(tokens) if tokens else None,
-        times=len(told),
-        passes=passes,
-        played=len(played),
-    )
-
-
-def _alike(played: Run, made: EpisodeRecord, task: Task) -> frozenset[str] | None:
-    """Which files of the reference solution the work came to have as they are there."""
-    solution = read_solution(task)
-    mine = [phase for phase in made.phases if phase.role == "executor"]
-    if solution is None or made.status == "error" or not mine:
-        return None
-    path = played.episode_dir(made) / "manifests" / f"{mine[-1].name}-workspace.jsonl"
-    work = {entry.name: entry.sha256 for entry in load_manifest(path).entries}
-    return frozenset(
-        path
-        for path, one in solution.files.items()
-        if work.get(path) == hashlib.sha256(one.data).hexdigest()
-    )
-
-
-def _passed(facts: Facts, change: str, record: EpisodeRecord) -> bool | None:
-    if record.status == "error" or (change == "reference" and not _laid(record)):
-        return None
-    if facts.failure == "verdict":
-        return record.grade == "pass" and record.verdict == "approve"
-    forbidden = sum(phase.attempts.forbidden_allowed for phase in record.phases)
-    return record.grade == "pass" and (facts.failure == "work" or not forbidden)
-
-
-def _laid(record: EpisodeRecord) -> bool:
-    """Whether the reference solution came to be where the work is."""
-    mine = [phase for phase in record.phases if phase.role == "executor"]
-    return bool(mine) and mine[-1].outcome == "done" and mine[-1].returncode == 0
-
-
-def chancy(team: Team) -> bool:
+def chancy(team: Team, replays: Sequence[Replayed]) -> bool:
     """Whether a role plays that need not do the same again: one of a model, or that reaches
-    anything beyond its box, which may be one."""
-    return any(agent.access is not None or agent.network for agent in team.agents.values())
+    anything beyond its box, which may be one, or that was seen not to."""
+    open_ = any(agent.access is not None or agent.network for agent in team.agents.values())
+    return open_ or any(0 < one.passes < one.times for one in replays)

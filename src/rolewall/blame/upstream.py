@@ -15,12 +15,13 @@ BINDS = ("status", "prerequisite", "authority", "forbids", "fallback", "conseque
 """Fields of a condition that tell whether and how it binds."""
 ALTERED = ("status", "prerequisite", "authority", "forbids")
 """Of those, the ones that another value makes another condition."""
+LOOSE = 0.7  # nothing says that the failure has to do with it
 WRONG = ("is not what its author's digest says", "does not exist")
 
 
 def planning_clues(facts: Facts) -> Iterator[Clue]:
     """What the plan lacks or gets wrong."""
-    if facts.failure not in ("work", "forbidden") or not facts.planned:
+    if not (facts.by_executor and facts.planned):
         return
     plans = facts.files.of("planner")
     if not plans:
@@ -41,7 +42,7 @@ def planning_clues(facts: Facts) -> Iterator[Clue]:
 
 def handoff_clues(facts: Facts) -> Iterator[Clue]:
     """What was there upstream and did not arrive, or was no longer so when it did."""
-    if facts.failure not in ("work", "forbidden"):
+    if not facts.by_executor:
         return
     for hop in facts.hops:
         if hop.phase in facts.arriving:
@@ -53,7 +54,7 @@ def handoff_clues(facts: Facts) -> Iterator[Clue]:
 
 def _lost(facts: Facts, hop: Hop) -> Iterator[Clue]:
     """Of conditions the fields that say whether and how they bind, of steps how many."""
-    weight = 0.85 if _tried(facts) else 0.7
+    weight = 0.85 if _tried(facts) else LOOSE
     over = {e.condition for e in facts.record.conditions if e.event == "discharged"}
     absent = {gone.id for gone in hop.deactivated if gone.how == "absent"} - over
     for name in sorted(absent):
@@ -94,8 +95,18 @@ def _items(facts: Facts) -> Iterator[Clue]:
 def _stale(facts: Facts) -> Iterator[Clue]:
     for handed, one in stale(facts):
         why = f"{one.id} ({one.tool}) was out of date when it was handed over, and not renewed"
-        yield Clue("handoff", 0.75, why, f"handoffs/{handed.phase.name}.json",
+        weight = 0.75 if _another(facts, one) else LOOSE
+        yield Clue("handoff", weight, why, f"handoffs/{handed.phase.name}.json",
                    f"evidence.{one.id}", handed.digest)  # fmt: skip
+
+
+def _another(facts: Facts, one: Evidence) -> bool:
+    """Whether the same call gave another result later in the episode."""
+    return any(
+        one.asks_same(later) and later.ok and later.started > one.started
+        for later in facts.files.evidence
+        if later.result != one.result
+    )
 
 
 def stale(facts: Facts) -> Iterator[tuple[Handed, Evidence]]:

@@ -13,15 +13,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from rolewall._beneath import Root
 from rolewall.blame.facts import Facts
+from rolewall.blame.planner import Again, ask_again, planner_again
 from rolewall.blame.upstream import ALTERED, stale
 from rolewall.errors import TaskError
 from rolewall.mutants import read_solution
@@ -30,7 +31,6 @@ from rolewall.roles import (
     Agent,
     Arm,
     CommandAgent,
-    Evidence,
     Script,
     ScriptAgent,
     SealedHandoff,
@@ -45,8 +45,6 @@ REFERENCE_PLAN = "reference/plan.json"
 """A plan that a task brings, as a planner would leave it. No role sees it."""
 
 FOLDER = "executor/rolewall-reference"  # of the team's files, for the executor alone
-AGAIN = ("run", "command", "bash", "shell")  # tools of a role's box that are a shell command
-MOST_STEPS = 900
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,8 @@ class Variant:
 def variants_of(facts: Facts, team: Team, task: Task) -> tuple[Variant, ...]:
     """Those of the episode's failure, the smallest change first. Raises TaskError."""
     made = _Making(facts, team, task)
+    if why := made.unplayable:
+        return (made.unplayed("same", why),)
     if facts.failure == "verdict":
         return made.same(), made.untouched(), made.reference()
     upstream = (made.full(), made.spec(), made.plan()) if facts.planned else (made.feedback(),)
@@ -78,42 +78,51 @@ class _Making:
         self._arm: Arm = facts.record.handoff
         plans = facts.files.of("planner")
         self._plan: SealedHandoff | None = plans[-1].whole if plans else None
-        self._evidence = list(plans[-1].evidence) if plans else []
+
+    @property
+    def unplayable(self) -> str:
+        """Why no change can be played; empty where any can."""
+        return self._again.why if self._again else ""
+
+    @cached_property
+    def _again(self) -> Again | None:
+        """Of a planner that may do something else the next time; None of any other."""
+        agent = self._team.agents.get("planner")
+        plain = isinstance(agent, CommandAgent) and agent.access is None
+        if agent is None or self._plan is None or plain or isinstance(agent, ScriptAgent):
+            return None
+        return planner_again(self._facts, self._team)
 
     def same(self) -> Variant:
-        team = self._team
-        planner = team.agents.get("planner")
-        if planner is not None and planner.access is not None and self._plan:
-            return self._with("same", {"planner": self._planner(_body(self._plan))})
-        return self._with("same", {})
+        return self._with("same", self._as_it_was())
 
     def full(self) -> Variant:
         lost = any(hop.lost for hop in self._facts.hops if hop.kind == "written")
         if self._arm == "full" and not lost and not any(stale(self._facts)):
-            return self._not("full", "the executor was shown all that there was")
+            return self.unplayed("full", "the executor was shown all that there was")
         if self._plan is None:
-            return self._not("full", "there is no sealed plan")
-        anew = list(_seen(one for _, one in stale(self._facts)))
+            return self.unplayed("full", "there is no sealed plan")
+        anew = list(ask_again(self._facts.files, [one for _, one in stale(self._facts)]))
         return self._with("full", {"planner": self._planner(self._whole(), anew)}, arm="full")
 
     def feedback(self) -> Variant:
         """``full`` of a team without a planner: nothing is cut of what the verifier hands back."""
         if self._arm == "full" or not self._facts.arriving:
-            return self._not("full", "the executor was shown all that there was")
+            return self.unplayed("full", "the executor was shown all that there was")
         return self._with("full", {}, arm="full")
 
     def spec(self) -> Variant:
         if not self._facts.files.spec:
-            return self._not("spec", "no role of the run saw the specification")
+            return self.unplayed("spec", "no role of the run saw the specification")
         if self._plan is None:
-            return self._not("spec", "there is no sealed plan")
+            return self.unplayed("spec", "there is no sealed plan")
         made = self._with("spec", {"planner": self._planner(self._whole())}, arm="full")
         return replace(made, reads_spec=True)
 
     def plan(self) -> Variant:
         with Root(self._task.directory, TaskError) as root:
             if root.kind("reference") != "directory" or root.kind(REFERENCE_PLAN) != "file":
-                return self._not("plan", f"the task has no {REFERENCE_PLAN}")
+                return self.unplayed("plan", f"the task has no {REFERENCE_PLAN}")
             data = root.read(REFERENCE_PLAN, MAX_HANDOFF)
             place = root.place(REFERENCE_PLAN)
         body = parse_handoff(data, place).model_dump(mode="json", exclude={"schema_version"})
@@ -123,7 +132,7 @@ class _Making:
     def reference(self) -> Variant:
         solution = read_solution(self._task)
         if solution is None:
-            return self._not("reference", "the task has no reference solution")
+            return self.unplayed("reference", "the task has no reference solution")
         files = {f"{FOLDER}/{path}": one.data for path, one in solution.files.items()}
         executable = {f"{FOLDER}/{path}" for path, one in solution.files.items() if one.executable}
         steps = [f"rm -rf -- {shlex.quote(path)}" for path in solution.deleted]
@@ -145,7 +154,13 @@ class _Making:
 
     def untouched(self) -> Variant:
         agent = _script(self._team, "executor", [], {"text": "It is done."})
-        return self._with("untouched", {"executor": agent})
+        return self._with("untouched", {**self._as_it_was(), "executor": agent})
+
+    def _as_it_was(self) -> dict[str, Agent]:
+        """The planner, where it is not asked again."""
+        if self._again is None or self._plan is None:
+            return {}
+        return {"planner": self._planner(_body(self._plan))}
 
     def _whole(self) -> dict[str, Any]:
         """The plan with every field that the task's conditions have."""
@@ -161,30 +176,41 @@ class _Making:
         return body | {"conditions": list(there.values())}
 
     def _planner(self, body: Mapping[str, Any], anew: Sequence[str] = ()) -> Agent:
-        """The planner as it was, leaving ``body``: its own steps, or those that the harness saw
+        """The planner as it was, leaving ``body``: its own steps, or what the harness saw of it
         where it may do others the next time; then ``anew``."""
         agent = self._team.agents["planner"]
         if isinstance(agent, ScriptAgent):
             script = agent.script.model_dump(mode="json", exclude_none=True)
             script["steps"] += [{"run": step} for step in anew]
             return replace(agent, script=Script.model_validate(script | {"handoff": dict(body)}))
-        if isinstance(agent, CommandAgent) and agent.access is None:
-            steps = [_command(agent, self._task.id)]
+        if self._again:
+            steps = self._again.steps()
         else:
-            steps = list(_seen(self._evidence))[:MOST_STEPS]
+            assert isinstance(agent, CommandAgent)
+            steps = [_command(agent, self._task.id)]
         return _script(self._team, "planner", [*steps, *anew], body)
 
     def _with(
         self, change: str, agents: Mapping[str, Agent], *, arm: Arm | None = None, of: str = ""
     ) -> Variant:
         there = {role: agents.get(role, agent) for role, agent in self._team.agents.items()}
+        files, executables = self._team.contents, self._team.executables
+        if "planner" in agents and self._again:
+            files = MappingProxyType({**files, **self._again.files})
+            executables |= self._again.executables
         made = hashlib.sha256(
             f"{self._team.digest} {self._facts.record.key} {change} {of}".encode()
         )
-        team = replace(self._team, agents=MappingProxyType(there), digest=made.hexdigest())
+        team = replace(
+            self._team,
+            agents=MappingProxyType(there),
+            contents=files,
+            executables=executables,
+            digest=made.hexdigest(),
+        )
         return Variant(change, team, self._task, arm or self._arm)
 
-    def _not(self, change: str, why: str) -> Variant:
+    def unplayed(self, change: str, why: str) -> Variant:
         return Variant(change, self._team, self._task, self._arm, why=why)
 
 
@@ -216,22 +242,6 @@ def _command(agent: CommandAgent, task: str) -> str:
     if agent.prompt == "argument":
         return f'{words} "$(cat /rolewall/prompt.md)"'
     return f"{words} </rolewall/prompt.md" if agent.prompt == "stdin" else words
-
-
-def _seen(evidence: Iterable[Evidence]) -> Iterable[str]:
-    """What the harness saw of tools, as commands that do it again."""
-    for one in evidence:
-        said = one.arguments.get("command")
-        if one.unread:
-            continue  # it was not run
-        if one.source == "broker":
-            arguments = json.dumps(one.arguments, sort_keys=True)
-            yield f"rolewall-tool {shlex.quote(one.tool)} {shlex.quote(arguments)}"
-        elif one.tool in AGAIN and isinstance(said, str) and said:
-            yield said
-        elif one.tool == "write":
-            path, text = (str(one.arguments.get(name, "")) for name in ("path", "text"))
-            yield f"printf %s {shlex.quote(text)} >{shlex.quote(path)}"
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

@@ -48,7 +48,7 @@ def _shared(function: F) -> F:
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="How often each change is played, of a team with a model or a network.",
+    help="How often each change is played.",
 )
 @_shared
 def command(

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Mapping
 from rolewall.episode.played import Played
 from rolewall.policies import HARNESS, Policy, is_cache, shorten
 from rolewall.record import Breach, ContractRecord
-from rolewall.roles import BREACHES, BreachKind, contract_of
+from rolewall.roles import BREACHES, BreachKind, Team, contract_of
 from rolewall.sandbox import Manifest
 
 __all__ = ["Contracts", "contracts_in"]
 
 
-def contracts_in(policy: Policy) -> dict[str, ContractRecord]:
+def contracts_in(policy: Policy, team: Team) -> dict[str, ContractRecord]:
     """Every role's contract, as a record holds it."""
-    found = {role: contract_of(policy, role) for role in policy.roles}
+    found = {
+        role: contract_of(policy, role, (tool.name for tool in team.tools_of(role)))
+        for role in policy.roles
+    }
     return {
         role: ContractRecord(
             consumes=tuple(map(str, one.consumes)),
@@ -85,15 +88,10 @@ class Contracts:
     def _broken(self, played: Played) -> Iterator[Breach]:
         role, phase = played.place.role, played.place.index
         changed = played.changes.landed
-        theirs = {
-            zone: owner
-            for zone, owner in self._owners.items()
-            if zone in changed and owner != HARNESS
-        }
-        identities = {*theirs.values(), *((role,) if played.changes.counts.own else ())}
-        for zone, owner in theirs.items() if len(identities) > 1 else ():
-            why = f"of {owner}: {changed[zone]}"
-            yield _breach("merged-identity", phase, role, zone, why)
+        for zone, owner in self._owners.items():
+            if zone in changed and owner != HARNESS:
+                why = f"of {owner}: {changed[zone]}"
+                yield _breach("merged-identity", phase, role, zone, why)
         if "plan" in changed and self._executing:
             yield _breach("plan-changed", phase, role, "plan", changed["plan"])
         if role == "verifier" and "workspace" in changed:

@@ -28,7 +28,7 @@ from rolewall.episode.summary import Outcome, make_record
 from rolewall.episode.work import CandidateWork
 from rolewall.episode.zones import Zones
 from rolewall.errors import BoxError, InfrastructureError, Interrupted, StorageError
-from rolewall.paralysis import paralysis
+from rolewall.paralysis import paralysis, uses_of
 from rolewall.policies import HARNESS, LedgerTail
 from rolewall.record import (
     Breach,
@@ -221,7 +221,7 @@ class _Episode:
         played = play(
             self.setting, self.zones, place, before, self._ledger, held, alarm, self._sought(role)
         )
-        self._calls[index] = len(played.acted.evidence)
+        self._calls[index] = uses_of(played.acted.evidence)
         check_room(self.setting.scratch)
         self._last = played.after
         return played

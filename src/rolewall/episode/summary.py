@@ -98,7 +98,7 @@ def make_record(setting: Setting, outcome: Outcome, started: float) -> EpisodeRe
         tries=setting.tries,
         conditions=tuple(outcome.conditions.log.events) if outcome.conditions else (),
         conditions_omitted=outcome.conditions.log.omitted if outcome.conditions else 0,
-        contracts=contracts_in(setting.policy),
+        contracts=contracts_in(setting.policy, setting.team),
         breaches=tuple(outcome.contracts.breaches) if outcome.contracts else (),
         replay_of=setting.recorded.key if setting.recorded else "",
         handoff=setting.handoff,

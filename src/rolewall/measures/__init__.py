@@ -15,6 +15,7 @@ from rolewall.measures.measure import (
 from rolewall.measures.outcomes import checked
 from rolewall.measures.plans import StepFound, steps_of
 from rolewall.measures.sheets import measures_json, measures_sheets
+from rolewall.measures.stored import Stored
 from rolewall.paralysis import Alarm, paralysis
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Measured",
     "Recall",
     "StepFound",
+    "Stored",
     "checked",
     "hops_of",
     "measure_episode",

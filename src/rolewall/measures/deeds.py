@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ from rolewall.record import EpisodeRecord
 __all__ = ["Deeds", "Forbidden", "read_deeds"]
 
 FORBIDDEN = "forbidden by condition"
+LEDGER = "audit.jsonl"
+TOOL = "rolewall-tool"
+CLIENTS = ("curl", "wget", "git", "pip", "pip3", "npm", "npx", "ssh", "scp", "rsync", "nc", "ping")
+"""Programs that are for a network."""
 SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
 COMMAND = re.compile(r"-[a-z]*c[a-z]*")
 FIRST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._+-]{0,63})(?=[\s;&|<>]|\Z)")
@@ -33,11 +37,13 @@ UNRECORDED = " spent on the rest,"  # of the note that executions are counted al
 
 @dataclass(frozen=True)
 class Forbidden:
-    """Attempts of one phase that an open condition forbids, in another's zone too."""
+    """What one phase tried though an open condition forbids it: attempts in a zone, another's
+    too, and calls of tools. ``file`` and ``field`` are where the first of them stands."""
 
     attempts: int = 0
     allowed: int = 0
-    seq: int = 0  # of the first one's line in the ledger
+    file: str = ""
+    field: str = ""
 
 
 class Deeds:
@@ -47,12 +53,18 @@ class Deeds:
         forbidden: attempts of what an open condition forbids.
         lines: command lines that were run, as far as there is room for them.
         called: what a shell was given to start first, by name, where that is a program's.
+        tried: zones in which there was any attempt but on what is the role's own to change.
+        asked: names that ``rolewall-tool`` was started with.
+        reached: command lines of programs that speak over a network, as far as there is room.
     """
 
     def __init__(self, phases: Iterable[int]) -> None:
         self.forbidden: dict[int, Forbidden] = {}
         self.lines: dict[int, list[str]] = defaultdict(list)
         self.called: dict[int, set[str]] = defaultdict(set)
+        self.tried: dict[int, set[str]] = defaultdict(set)
+        self.asked: dict[int, set[str]] = defaultdict(set)
+        self.reached: dict[int, list[str]] = defaultdict(list)
         self._room: dict[int, int] = defaultdict(lambda: MOST_TEXT)
         self._started: dict[int, set[str]] = {phase: set() for phase in phases}
 
@@ -64,10 +76,13 @@ class Deeds:
 
     def add(self, line: Mapping[str, Any]) -> None:
         phase = line.get("phase", -1)
+        if line["type"] == "attempt":
+            self.tried[phase].add(str(line["zone"]))
         if line["type"] == "attempt" and _is_forbidden(line):
-            was = self.forbidden.get(phase, Forbidden(seq=line["seq"]))
+            first = Forbidden(file=LEDGER, field=f"seq {line['seq']}")
+            was = self.forbidden.get(phase, first)
             allowed = was.allowed + (line["outcome"] == "allowed")
-            self.forbidden[phase] = Forbidden(was.attempts + 1, allowed, was.seq)
+            self.forbidden[phase] = replace(was, attempts=was.attempts + 1, allowed=allowed)
         elif line["type"] == "note" and UNRECORDED in str(line["text"]):
             self._started.pop(phase, None)
         elif line["type"] == "exec":
@@ -79,10 +94,14 @@ class Deeds:
             self._started[phase] |= {_last(word) for word in (str(line["exe"]), *argv[:1])}
         if (name := _called(argv)) is not None:
             self.called[phase].add(name)
+        if _last(argv[0] if argv else "") == TOOL:
+            self.asked[phase].update(argv[1:2])
         if self._room[phase] > 0:
             text = " ".join(argv)
             self._room[phase] -= len(text)
             self.lines[phase].append(text)
+            if _last(str(line["exe"])) in CLIENTS:
+                self.reached[phase].append(text)
 
 
 def read_deeds(path: Path, record: EpisodeRecord) -> Deeds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rolewall.graders import Rate
 from rolewall.measures.files import EpisodeFiles
-from rolewall.paralysis import Alarm, paralysis
+from rolewall.paralysis import Alarm, paralysis, uses_of
 from rolewall.record import PhaseRecord
 from rolewall.roles import Evidence
 
@@ -47,8 +47,8 @@ class Share:
 
 @dataclass(frozen=True)
 class Effort:
-    """``trend`` is the planner's share of seconds in the last round less that in the first;
-    None with less than two rounds."""
+    """``trend`` is the planner's share of seconds in the last round less that in the first, and
+    ``tokens_trend`` the same of tokens; None with less than two rounds of which it is known."""
 
     box: Rate
     broker: Rate
@@ -58,8 +58,16 @@ class Effort:
 
     @property
     def trend(self) -> float | None:
-        known = [share.of_time for share in self.rounds if share.of_time is not None]
-        return known[-1] - known[0] if len(known) > 1 else None
+        return _trend([share.of_time for share in self.rounds])
+
+    @property
+    def tokens_trend(self) -> float | None:
+        return _trend([share.tokens.rate if share.tokens else None for share in self.rounds])
+
+
+def _trend(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return known[-1] - known[0] if len(known) > 1 else None
 
 
 def effort_of(files: EpisodeFiles) -> Effort:
@@ -72,7 +80,7 @@ def effort_of(files: EpisodeFiles) -> Effort:
         broker=redundant(one for one in evidence if one.source == "broker"),
         whole=_share(None, phases, calls),
         rounds=tuple(_share(r, [p for p in phases if p.round == r], calls) for r in rounds),
-        alarm=paralysis(phases, calls),
+        alarm=paralysis(phases, {h.phase.index: uses_of(h.evidence) for h in files.handoffs}),
     )
 
 

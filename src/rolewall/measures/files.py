@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from rolewall._files import load_json
 from rolewall._validate import validate
 from rolewall.critical import folded
 from rolewall.errors import RecordError
-from rolewall.measures.deeds import Forbidden, read_deeds
+from rolewall.measures.deeds import Deeds, Forbidden, read_deeds
 from rolewall.measures.stored import Stored
 from rolewall.record import EpisodeRecord, PhaseRecord
 from rolewall.roles import (
@@ -69,11 +69,8 @@ class EpisodeFiles:
         handoffs: by phase, in order; a phase that was not sealed is absent.
         conditions: those that the task brings, with all their fields where the run kept them.
         spec, brief: their texts; empty where no role of the run saw them.
-        forbidden: by phase.
-        executed: by phase the folded command lines that were run.
-        programs: by phase the names of the programs that were started; of a phase that is
-            absent not all are known.
-        called: by phase the programs that a shell was given to start first.
+        deeds: what the ledger says.
+        forbidden: by phase, calls of tools too.
     """
 
     directory: Path
@@ -82,10 +79,8 @@ class EpisodeFiles:
     conditions: tuple[Condition, ...] = ()
     spec: str = ""
     brief: str = ""
+    deeds: Deeds = field(default_factory=lambda: Deeds(()))
     forbidden: Mapping[int, Forbidden] = field(default_factory=dict)
-    executed: Mapping[int, str] = field(default_factory=dict)
-    programs: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    called: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def of(self, role: str) -> list[Handed]:
         return [handed for handed in self.handoffs if handed.phase.role == role]
@@ -127,7 +122,7 @@ class EpisodeFiles:
         for handed in self.of(role):
             for one in handed.evidence:
                 said += _words(one.arguments)
-            said.append(self.executed.get(handed.phase.index, ""))
+            said += self.deeds.lines.get(handed.phase.index, ())
         return folded("\n".join(said))
 
 
@@ -136,19 +131,30 @@ def read_files(run: Run, record: EpisodeRecord) -> EpisodeFiles:
     directory = run.episode_dir(record)
     store = Stored(run.path / "blobs.git", directory / "manifests")
     handoffs = tuple(_handed(directory, store, phase) for phase in record.phases if phase.handoff)
-    deeds = read_deeds(directory / "audit.jsonl", record)
-    return EpisodeFiles(
+    files = EpisodeFiles(
         directory=directory,
         record=record,
         handoffs=handoffs,
         conditions=_conditions(record, store),
         spec=store.text("start-spec", only=b"spec.md"),
         brief=store.text("start-brief", only=b"brief.md"),
-        forbidden=deeds.forbidden,
-        executed={phase: folded("\n".join(lines)) for phase, lines in deeds.lines.items()},
-        programs=deeds.programs,
-        called={phase: frozenset(names) for phase, names in deeds.called.items()},
+        deeds=read_deeds(directory / "audit.jsonl", record),
     )
+    return replace(files, forbidden=_forbidden(files))
+
+
+def _forbidden(files: EpisodeFiles) -> dict[int, Forbidden]:
+    """With calls of tools that a condition holds: they are made outside the box, and no ledger
+    of what is done in it has them."""
+    found = dict(files.deeds.forbidden)
+    for phase in files.record.phases:
+        for line in files.tool_calls(phase):
+            if line.get("conditions"):
+                place = f"transcripts/{phase.name}.{TOOLS}"
+                was = found.get(phase.index, Forbidden(file=place, field=str(line.get("id"))))
+                allowed = was.allowed + (not line.get("refused"))
+                found[phase.index] = replace(was, attempts=was.attempts + 1, allowed=allowed)
+    return found
 
 
 def _handed(directory: Path, store: Stored, phase: PhaseRecord) -> Handed:

@@ -41,6 +41,11 @@ class Given:
         self._may = contract.may if contract else ()
         self._reads = {item.partition(":")[0] for item in contract.consumes} if contract else set()
         self._known = contract is not None
+        self._zones = {
+            item.partition(":")[0]
+            for one in files.record.contracts.values()
+            for item in (*one.consumes, *one.produces)
+        }
         self._tooled = any(phase.tools is not None for phase in files.phases("executor"))
         self._refused = {
             str(line.get("tool"))
@@ -53,10 +58,14 @@ class Given:
         self._files = files
         self._phases = files.phases("executor")
         self._calls = files.calls_of("executor")
-        started = [files.programs.get(phase.index) for phase in self._phases]
+        deeds, mine = files.deeds, [phase.index for phase in self._phases]
+        self._tried = {zone for index in mine for zone in deeds.tried.get(index, ())}
+        self._asked = {name for index in mine for name in deeds.asked.get(index, ())}
+        self._reached = folded("\n".join(x for index in mine for x in deeds.reached.get(index, ())))
+        started = [deeds.programs.get(index) for index in mine]
         self._started = {name for names in started for name in names or ()}
         self._whole = None not in started
-        in_vain = {n for p in self._phases for n in files.called.get(p.index, ())}
+        in_vain = {name for index in mine for name in deeds.called.get(index, ())}
         self.in_vain = frozenset(in_vain - self._started if self._whole else ())
         self._looked: dict[str, bool] = {}
         for phase in self._phases:
@@ -69,7 +78,7 @@ class Given:
         if word in NETWORK or word == "reach":
             return self._reach(need, name.strip())
         if word in ("write", "read"):
-            return self._zone(need, word, name.strip().strip("/"))
+            return self._zone(need, word, name.strip().strip("/").partition("/")[0])
         if word == "use":
             return self._tool(need, name.strip())
         if set(NETWORK) & set(need.casefold().split()):
@@ -83,17 +92,20 @@ class Given:
         if (to in reached) if to else bool(reached):
             return Need(need, "met", "the policy gives it")
         had = ", ".join(reached) or "no network"
-        tried = self._says(to.partition(":")[0]) if to else "://" in self._calls
+        host = to.partition(":")[0]
+        words = re.split(r"[^\w.-]+", self._reached)
+        tried = folded(host) in words if host else "://" in self._reached
         return Need(need, "unmet", f"the executor may reach {had}", tried)
 
     def _zone(self, need: str, word: str, zone: str) -> Need:
         if not self._known:
             return Need(need, "unknown", "the record has no contracts")
+        if zone not in self._zones:
+            return Need(need, "unknown", "there is no zone of that name")
         written = f"write {zone}" in self._may
         if written or (word == "read" and zone in self._reads):
             return Need(need, "met", "the policy gives it")
-        tried = f"/{folded(zone)}" in self._calls
-        return Need(need, "unmet", f"the executor may not {word} {zone}", tried)
+        return Need(need, "unmet", f"the executor may not {word} {zone}", zone in self._tried)
 
     def _tool(self, need: str, tool: str) -> Need:
         if tool in self._used:
@@ -102,7 +114,7 @@ class Given:
             return Need(need, "unmet", "a call of it was refused: it is not for the executor", True)
         if not self._tooled:
             why = "the executor has no tools of the team's"
-            return Need(need, "unmet", why, self._says(tool))
+            return Need(need, "unmet", why, tool in self._asked)
         return Need(need, "unknown", "nobody tried")
 
     def _program(self, need: str) -> Need:
@@ -115,7 +127,7 @@ class Given:
         there = self._looked.get(need)
         if there:
             return Need(need, "met", "it is in the executor's box")
-        if there is False and self._says(name):
+        if there is False and _has(self._calls, name):
             return Need(need, "unmet", "there is no such program in the executor's box", True)
         if there is None and (seen := self._not_found({need, name})):
             return Need(need, "unmet", f"{seen}: no such program in the executor's box", True)
@@ -132,7 +144,7 @@ class Given:
                     return f"{phase.name}-{number}"
         return ""
 
-    def _says(self, name: str) -> bool:
-        """Whether the executor's calls have a name as a word."""
-        words = rf"(?<![\w./-]){re.escape(folded(name))}(?![\w.-])"
-        return bool(re.search(words, self._calls))
+
+def _has(text: str, name: str) -> bool:
+    """Whether folded ``text`` has the name as a word."""
+    return bool(re.search(rf"(?<![\w./-]){re.escape(folded(name))}(?![\w.-])", text))

@@ -104,11 +104,18 @@ def _episode(one: EpisodeMeasures) -> dict[str, object]:
             "contradicted": {p: sorted(found) for p, found in one.recall.against.items() if found},
         },
         "planning": {
-            "seconds": effort.whole.seconds,
-            "of_seconds": effort.whole.of_seconds,
+            **_effort(effort.whole),
+            "rounds": [{"round": share.round, **_effort(share)} for share in effort.rounds],
             "trend": effort.trend,
+            "tokens_trend": effort.tokens_trend,
             "alarm": effort.alarm.json() if effort.alarm else None,
         },
+        "redundant": {"box": _rate(effort.box), "broker": _rate(effort.broker)},
+        "turned": [
+            {"role": turned.role, "repair": _rate(turned.repair), "harm": _rate(turned.harm)}
+            for turned in one.turned
+        ],
+        "claims": {name: _rate(rate) for name, rate in vars(one.claims).items()},
         "steps": [
             {
                 "plan": step.plan.phase.index,
@@ -123,6 +130,15 @@ def _episode(one: EpisodeMeasures) -> dict[str, object]:
             for step in one.steps
         ],
         "forbidden": {"tried": one.forbidden, "carried_out": one.carried_out},
+    }
+
+
+def _effort(share: Share) -> dict[str, object]:
+    return {
+        "seconds": share.seconds,
+        "of_seconds": share.of_seconds,
+        "calls": _rate(share.calls),
+        "tokens": _rate(share.tokens) if share.tokens else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rolewall.sandbox import BlobStore, Entry, load_manifest
@@ -36,6 +37,14 @@ class Stored:
     def raw(self, name: str, path: bytes) -> bytes | None:
         """One file; None where there is none, or it was not kept."""
         return next((self._get(e) for e in self._entries(name) if e.path == path), None)
+
+    def files(self, name: str) -> Iterator[tuple[Entry, bytes | None]]:
+        """All of a zone but its directories; None for what was not kept, or is no plain file."""
+        path = self._manifests / f"{name}.jsonl"
+        for entry in load_manifest(path).entries if path.exists() else ():
+            if entry.kind != "dir":
+                there = entry.kind == "file" and entry.oid and self._blobs is not None
+                yield entry, self._get(entry) if there else None
 
     def _entries(self, name: str) -> list[Entry]:
         path = self._manifests / f"{name}.jsonl"
