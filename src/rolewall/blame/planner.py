@@ -21,6 +21,8 @@ __all__ = ["Again", "ask_again", "planner_again"]
 FOLDER = "planner/rolewall-left"  # of the team's files, for the planner alone
 HANDOFF = b"handoff.json"  # which the harness writes
 MOST_STEPS = 900
+MOST_FILES = 2000
+MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,16 @@ def _laid(
     store = Stored(files.directory.parents[1] / "blobs.git", files.directory / "manifests")
     data: dict[str, bytes] = {}
     executables: set[str] = set()
+    room = MOST_BYTES
     for zone in zones:
         for entry, content in store.files(f"{phase.name}-{zone}"):
-            if entry.path == HANDOFF:
+            if entry.path.partition(b"/")[0] == HANDOFF:
                 continue
+            room -= len(content or b"")
             if content is None or entry.nlink > 1 or not entry.name.isprintable():
                 return Again(why=f"/{zone}/{entry.name} cannot be laid again")
+            if room < 0 or len(data) == MOST_FILES:
+                return Again(why=f"/{zone} holds too much to be laid again")
             path = f"{FOLDER}/{zone}/{entry.name}"
             data[path] = content
             if entry.mode & 0o100:
