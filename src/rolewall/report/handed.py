@@ -13,8 +13,11 @@ from rolewall.tooluse import ToolRow, tool_rows
 __all__ = ["handed_section"]
 
 EVENTS = ("opened", "discharged", "refused")
-TOOLS = ("calls", "live", "cached", "failed", "refused", "redundant", "of these run again")
-REDUNDANT = "Redundant: calls of what had been answered in the episode before, of all calls."
+TOOLS = ("calls", "live", "cached", "failed", "refused", "held", "redundant", "of these run again")
+REDUNDANT = (
+    "Redundant: calls of what had been answered in the episode before, of all calls. Held: calls of"
+    " a tool that an open condition forbids, refused where there is a wall."
+)
 
 
 def handed_section(run: Run | None) -> Section | None:
@@ -79,5 +82,14 @@ def _tools(rows: tuple[ToolRow, ...]) -> Iterable[Table]:
 def _cells(row: ToolRow) -> tuple[Cell, ...]:
     use, rate = row.use, row.redundant_rate
     redundant = "-" if rate is None else f"{use.repeated} ({rate:.0%})"
-    counts = (use.calls, use.live, use.cached, use.failed, use.refused, redundant, use.rerun)
+    counts = (
+        use.calls,
+        use.live,
+        use.cached,
+        use.failed,
+        use.refused,
+        use.held,
+        redundant,
+        use.rerun,
+    )
     return tuple(Cell(str(count)) for count in counts)
