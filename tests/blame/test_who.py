@@ -147,3 +147,15 @@ def test_what_passes_when_it_is_played_again_failed_by_chance(tools: Tools, cli:
     assert found["stage"] == "undecided" and "chance" in found["decided"]
     (again,) = found["replays"]
     assert (again["change"], again["played"], again["passes"]) == ("same", 2, 2)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_a_planner_only_says_it_left_excuses_nobody(
+    tools: Tools, cli: Cli, there: bool
+) -> None:
+    plan = {"steps": [STEP], "artifacts": [{"zone": "plan", "path": "notes"}]}
+    leaving = ["echo add one > /plan/notes"] if there else []
+    team = tools.team({}, scripts(planner=leaving, executor=[WRONG], verifier=[LOOK]), plan=plan)
+    found = judged(cli, tools, team)
+    assert found["stage"] == "undecided"
+    assert ("handoff" in found["candidates"]) == (not there)

@@ -146,5 +146,5 @@ def _artifacts(facts: Facts) -> Iterator[Clue]:
     for handed in facts.files.of("planner"):
         for problem in handed.whole.problems:
             if problem.startswith("artifact ") and problem.endswith(WRONG):
-                yield Clue("handoff", 0.75, problem, f"handoffs/{handed.phase.name}.json",
+                yield Clue("handoff", LOOSE, problem, f"handoffs/{handed.phase.name}.json",
                            "problems", handed.digest)  # fmt: skip
