@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def marked(source: str, name: str) -> Iterator[tuple[int, str]]:
                 yield row, f"{name}::{node.name}"
 
 
+@cache
 def by_row() -> dict[int, list[str]]:
     found: dict[int, list[str]] = defaultdict(list)
     for path in sorted(TESTS.rglob("test_*.py")):

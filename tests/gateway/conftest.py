@@ -99,7 +99,8 @@ class Client:
 
     @property
     def exchanges(self) -> list[dict[str, Any]]:
-        lines = [json.loads(line) for line in self.record.read_text().splitlines()]
+        whole, _, _ = self.record.read_text().rpartition("\n")  # one may be under way
+        lines = [json.loads(line) for line in whole.splitlines()]
         return sorted(lines, key=lambda line: line["n"])
 
 
