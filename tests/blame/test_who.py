@@ -149,6 +149,32 @@ def test_what_passes_when_it_is_played_again_failed_by_chance(tools: Tools, cli:
     assert (again["change"], again["played"], again["passes"]) == ("same", 2, 2)
 
 
+@pytest.mark.parametrize("planned", [False, True])
+def test_being_stopped_at_something_else_is_not_why_the_work_is_wrong(
+    tools: Tools, cli: Cli, planned: bool
+) -> None:
+    """The executor does what a wrong plan says, and is stopped, and ends badly, beside it."""
+    condition(tools, "write deploy")
+    reference(tools)
+    if not planned:
+        (tools.task / "reference" / "plan.json").unlink()
+    goes = "handoff plan steps | grep -q 'add one' && N=1 || N=2"
+    work = f'{goes}; sed -i "s/return x$/return x + $N/" app.py; cp app.py /deploy/; exit 3'
+    told = {"id": "agreed", "statement": "Somebody has agreed.", "authority": "verifier",
+            "forbids": ["write deploy"]}  # fmt: skip
+    plan = {"steps": [STEP | {"goal": "add two"}], "conditions": [told]}
+    team = tools.team({}, scripts(executor=[work], verifier=[LOOK]), plan=plan,
+                      zones={"deploy": {"owner": "executor"}})  # fmt: skip
+    run = tools.run(team).episode.directory.parents[1]
+    assert blamed(cli, tools, None, run)["stage"] == "undecided"
+    found = blamed(cli, tools, team, run)
+    assert found["stage"] == ("planning" if planned else "undecided"), found["decided"]
+    if not planned:
+        assert set(found["candidates"]) == {"planning", "execution"}
+        shown = cli("blame", run, "add-one", "--replays", "--team", team, "--tasks", tools.task)
+        assert "a reference/plan.json in the task" in shown.out
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_what_a_planner_only_says_it_left_excuses_nobody(
     tools: Tools, cli: Cli, there: bool

@@ -141,6 +141,15 @@ def _sure(clues: Sequence[Clue]) -> set[Stage]:
     return {one.stage for one in clues if one.weight >= OWN_FAULT and one.field != "grade"}
 
 
+def _own(clues: Sequence[Clue]) -> bool:
+    """Whether the executor erred in something that is known to have been told to it. How its turn
+    ended, or what stopped it, need not be why the work is wrong."""
+    return any(
+        one.stage == "execution" and one.weight >= OWN_FAULT and one.field.startswith("critical.")
+        for one in clues
+    )
+
+
 def _judged(done: Done) -> Ruled | None:
     """Right work without an approving verdict."""
     untouched, reference = done.get("untouched"), done.get("reference")
@@ -175,7 +184,7 @@ def _turned(done: Done) -> set[Stage]:
 
 def _verification(weights: Mapping[Stage, float], done: Done) -> Ruled | None:
     if weights.get("verification", 0) >= HEAVY:
-        why = "the work was the executor's fault, and the verdict was to find it"
+        why = "the work is wrong, and the verdict was there to find that"
         return Ruled("verification", why)
     untouched = done.get("untouched")
     if untouched and untouched.verdict == "approve" and weights.get("capability", 0) < HEAVY:
@@ -225,7 +234,7 @@ def _execution(
     if facts.may_lack and "capability" in weights:
         why = "with the reference executor it passes, and the executor may have lacked what it took"
         return _several(why, {"capability", "execution"})
-    if not (_known(facts, done) or "execution" in _sure(clues)):
+    if not (_known(facts, done) or _own(clues)):
         why = "with the reference executor it passes, and there is no reference plan to tell"
         return _several(f"{why} whether the plan was right", {"planning", "execution"})
     return Ruled("execution", "with the reference executor it passes, with nothing less")

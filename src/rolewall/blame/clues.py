@@ -190,9 +190,9 @@ def _own_faults(facts: Facts) -> Iterator[Clue]:
 def _forbidden(facts: Facts) -> Iterator[Clue]:
     """What it tried though an open condition forbids it, and it was told of that."""
     lost = {f.id for hop in facts.hops for f in hop.lost if f.item == "condition"}
-    for index, found in facts.files.forbidden.items():
-        phase = facts.phase(index)
-        if phase is None or phase.role != "executor" or not facts.planned:
+    for index in sorted(facts.tried):
+        phase, found = facts.phase(index), facts.files.forbidden[index]
+        if phase is None or not facts.planned:
             continue
         names = {name for names in phase.held.values() for name in names}
         if names and not names & lost:

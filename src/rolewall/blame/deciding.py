@@ -79,7 +79,7 @@ def _by_clues(
         return "undecided", 0.0, f"no stage weighs {LEAST}"
     if first - second < MARGIN - 1e-9:
         return "undecided", 0.0, f"{order[0]} and {order[1]} are within {MARGIN} of one another"
-    return order[0], first - second / 2, "the heaviest clue"
+    return order[0], first - second / 2, "the heaviest clue, less half of the next stage's"
 
 
 def _candidates(named: Named, order: list[Stage], weights: dict[Stage, float]) -> tuple[Stage, ...]:

@@ -66,6 +66,14 @@ class Facts:
         return {p.role: p for p in found if self.files.forbidden[p.index].allowed}
 
     @property
+    def tried(self) -> frozenset[int]:
+        """The executor's phases that tried what is forbidden, where the failure may come of it:
+        not where it was stopped at something beside the work, and the work is what fails."""
+        mine = {phase.index for phase in self.files.phases("executor")}
+        found = {i: one for i, one in self.files.forbidden.items() if i in mine}
+        return frozenset(i for i, one in found.items() if self.failure != "work" or one.of_work)
+
+    @property
     def harmed(self) -> bool:
         """Whether the work passed before the turn of whoever judged it, and fails after it."""
         row = self.judged

@@ -15,6 +15,7 @@ STAGES = ("stage", "failures", "of", "rate", "95 %")
 EPISODES = ("episode", "failed", "stage", "confidence", "replays", "seconds", "tokens", "by")
 SHORT = 12
 MOST_CLUES = 20
+REFERENCE = "a reference/plan.json in the task would let a replay tell the plan from the execution"
 REPLAYS = "`--replays --team TEAM --tasks PATH` plays it again, with one change each, and may tell"
 
 
@@ -96,6 +97,10 @@ def blame_lines(one: Blame) -> list[str]:
     lines += [f"not played: {note}" for note in one.notes]
     if one.stage == "undecided" and not one.replays and not one.notes:
         lines.append(REPLAYS)
+    if one.stage == "undecided" and any(
+        note.startswith("plan: the task has no") for note in one.notes
+    ):
+        lines.append(REFERENCE)
     cost = one.cost
     if cost.replays:
         tokens = "" if cost.tokens is None else f", {cost.tokens} tokens"

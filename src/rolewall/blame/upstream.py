@@ -54,7 +54,7 @@ def handoff_clues(facts: Facts) -> Iterator[Clue]:
 
 def _lost(facts: Facts, hop: Hop) -> Iterator[Clue]:
     """Of conditions the fields that say whether and how they bind, of steps how many."""
-    weight = 0.85 if _tried(facts) else LOOSE
+    weight = 0.85 if facts.tried else LOOSE
     over = {e.condition for e in facts.record.conditions if e.event == "discharged"}
     absent = {gone.id for gone in hop.deactivated if gone.how == "absent"} - over
     for name in sorted(absent):
@@ -71,13 +71,6 @@ def _lost(facts: Facts, hop: Hop) -> Iterator[Clue]:
     if cut:
         why = f"{len(cut)} fields of the plan's steps were not shown"
         yield Clue("handoff", 0.5, why, hop.file, f"steps.{cut[0].id}.{cut[0].field}", hop.sha256)
-
-
-def _tried(facts: Facts) -> bool:
-    """Whether the executor tried what a condition forbids, or spoke of one in vain."""
-    mine = {phase.index for phase in facts.files.phases("executor")}
-    refused = any(e.event == "refused" and e.phase in mine for e in facts.record.conditions)
-    return refused or bool(mine & facts.files.forbidden.keys())
 
 
 def _items(facts: Facts) -> Iterator[Clue]:

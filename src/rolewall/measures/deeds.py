@@ -38,10 +38,12 @@ UNRECORDED = " spent on the rest,"  # of the note that executions are counted al
 @dataclass(frozen=True)
 class Forbidden:
     """What one phase tried though an open condition forbids it: attempts in a zone, another's
-    too, and calls of tools. ``file`` and ``field`` are where the first of them stands."""
+    too, and calls of tools. ``of_work``: some were at the work itself, or asked a tool for it.
+    ``file`` and ``field`` are where the first of them stands."""
 
     attempts: int = 0
     allowed: int = 0
+    of_work: bool = False
     file: str = ""
     field: str = ""
 
@@ -82,7 +84,10 @@ class Deeds:
             first = Forbidden(file=LEDGER, field=f"seq {line['seq']}")
             was = self.forbidden.get(phase, first)
             allowed = was.allowed + (line["outcome"] == "allowed")
-            self.forbidden[phase] = replace(was, attempts=was.attempts + 1, allowed=allowed)
+            of_work = was.of_work or line["zone"] == "workspace"
+            self.forbidden[phase] = replace(
+                was, attempts=was.attempts + 1, allowed=allowed, of_work=of_work
+            )
         elif line["type"] == "note" and UNRECORDED in str(line["text"]):
             self._started.pop(phase, None)
         elif line["type"] == "exec":

@@ -153,7 +153,9 @@ def _forbidden(files: EpisodeFiles) -> dict[int, Forbidden]:
                 place = f"transcripts/{phase.name}.{TOOLS}"
                 was = found.get(phase.index, Forbidden(file=place, field=str(line.get("id"))))
                 allowed = was.allowed + (not line.get("refused"))
-                found[phase.index] = replace(was, attempts=was.attempts + 1, allowed=allowed)
+                found[phase.index] = replace(
+                    was, attempts=was.attempts + 1, allowed=allowed, of_work=True
+                )
     return found
 
 
