@@ -29,7 +29,10 @@ SHOWN = {
     "unknown-plan": ("undecided", ["same", "spec", "reference"]),
     "needless": ("undecided", ["same", "spec", "reference"]),
 }
-OPEN = {"unknown-plan": {"execution", "planning"}, "needless": {"capability", "execution"}}
+OPEN = {
+    "unknown-plan": {"execution", "planning"},
+    "needless": {"planning", "capability", "execution"},
+}
 """What remains of what is undecided."""
 
 

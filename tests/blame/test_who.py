@@ -135,6 +135,14 @@ def test_a_result_out_of_date_is_at_fault_only_if_it_would_be_another(
     assert found["stage"] == stage, found["decided"]
 
 
+def test_what_a_tool_says_after_the_executors_turn_makes_no_clue_heavier(
+    tools: Tools, cli: Cli
+) -> None:
+    old = scripts(planner=[ask("page"), "sleep 0.5"], executor=[WRONG], verifier=[ask("page")])
+    found = judged(cli, tools, tools.team(CLOCK, old, plan={"steps": [STEP]}))
+    assert set(found["candidates"]) == {"handoff", "execution"}
+
+
 def test_what_passes_when_it_is_played_again_failed_by_chance(tools: Tools, cli: Cli) -> None:
     """An expired result that says what it said before does not make it the handoff's."""
     at = int(time.time()) + 8

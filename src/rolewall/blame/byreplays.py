@@ -231,12 +231,15 @@ def _execution(
 ) -> Ruled | None:
     if max(weights.get("planning", 0), weights.get("handoff", 0)) >= OWN_FAULT:
         return None
+    among: set[Stage] = {"execution"} if _known(facts, done) or _own(clues) else {
+        "planning", "execution"
+    }  # fmt: skip
     if facts.may_lack and "capability" in weights:
         why = "with the reference executor it passes, and the executor may have lacked what it took"
-        return _several(why, {"capability", "execution"})
-    if not (_known(facts, done) or _own(clues)):
+        return _several(why, {"capability", *among})
+    if "planning" in among:
         why = "with the reference executor it passes, and there is no reference plan to tell"
-        return _several(f"{why} whether the plan was right", {"planning", "execution"})
+        return _several(f"{why} whether the plan was right", among)
     return Ruled("execution", "with the reference executor it passes, with nothing less")
 
 

@@ -97,9 +97,8 @@ def blame_lines(one: Blame) -> list[str]:
     lines += [f"not played: {note}" for note in one.notes]
     if one.stage == "undecided" and not one.replays and not one.notes:
         lines.append(REPLAYS)
-    if one.stage == "undecided" and any(
-        note.startswith("plan: the task has no") for note in one.notes
-    ):
+    tried = {replay.change for replay in one.replays}
+    if tried and "plan" not in tried and {"planning", "execution"} <= set(one.candidates):
         lines.append(REFERENCE)
     cost = one.cost
     if cost.replays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rolewall.blame.facts import Facts
 from rolewall.blame.model import Clue
@@ -88,18 +88,23 @@ def _items(facts: Facts) -> Iterator[Clue]:
 def _stale(facts: Facts) -> Iterator[Clue]:
     for handed, one in stale(facts):
         why = f"{one.id} ({one.tool}) was out of date when it was handed over, and not renewed"
-        weight = 0.75 if _another(facts, one) else LOOSE
+        weight = 0.75 if _another(one, _later(facts, one)) else LOOSE
         yield Clue("handoff", weight, why, f"handoffs/{handed.phase.name}.json",
                    f"evidence.{one.id}", handed.digest)  # fmt: skip
 
 
-def _another(facts: Facts, one: Evidence) -> bool:
-    """Whether the same call gave another result later in the episode."""
-    return any(
-        one.asks_same(later) and later.ok and later.started > one.started
+def _later(facts: Facts, one: Evidence) -> list[Evidence]:
+    """What the same call gave afterwards, until the executor's last turn was over."""
+    until = facts.executor.ended if facts.executor else 0.0
+    return [
+        later
         for later in facts.files.evidence
-        if later.result != one.result
-    )
+        if one.asks_same(later) and one.started < later.started <= until and later.ok
+    ]
+
+
+def _another(one: Evidence, later: Sequence[Evidence]) -> bool:
+    return any(each.result != one.result for each in later)
 
 
 def stale(facts: Facts) -> Iterator[tuple[Handed, Evidence]]:
@@ -109,7 +114,6 @@ def stale(facts: Facts) -> Iterator[tuple[Handed, Evidence]]:
     phase = facts.executor
     if phase is None:
         return
-    everything = facts.files.evidence
     shown = {
         one.id
         for handed in facts.files.handoffs
@@ -122,16 +126,11 @@ def stale(facts: Facts) -> Iterator[tuple[Handed, Evidence]]:
         for one in handed.evidence:
             if one.source != "broker" or not one.ok:
                 continue
-            later = [
-                e
-                for e in everything
-                if one.asks_same(e) and one.started < e.started <= phase.ended and e.ok
-            ]
+            later = _later(facts, one)
             renewed = any(e.role == "executor" and e.origin == "live" for e in later)
             over = one.fresh_until is not None and one.fresh_until < phase.started
-            changed = any(e.result != one.result for e in later)
             superseded = any(e.role == one.role or e.id in shown for e in later)
-            if (over or changed) and not renewed and not superseded:
+            if (over or _another(one, later)) and not renewed and not superseded:
                 yield handed, one
 
 
