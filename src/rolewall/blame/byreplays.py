@@ -231,9 +231,9 @@ def _execution(
 ) -> Ruled | None:
     if max(weights.get("planning", 0), weights.get("handoff", 0)) >= OWN_FAULT:
         return None
-    among: set[Stage] = {"execution"} if _known(facts, done) or _own(clues) else {
-        "planning", "execution"
-    }  # fmt: skip
+    among: set[Stage] = {"execution"}
+    if not (_known(facts, done) or _own(clues)):
+        among.add("planning")
     if facts.may_lack and "capability" in weights:
         why = "with the reference executor it passes, and the executor may have lacked what it took"
         return _several(why, {"capability", *among})

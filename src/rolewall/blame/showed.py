@@ -76,9 +76,9 @@ def _alike(files: EpisodeFiles, task: Task) -> frozenset[str] | None:
 def _renewed(facts: Facts, files: EpisodeFiles) -> bool:
     """Whether a tool answered otherwise than it had what was handed on out of date."""
     return any(
-        one.asks_same(now) and now.ok and now.result != one.result
+        one.asks_same(answer) and answer.ok and answer.result != one.result
         for _, one in stale(facts)
-        for now in files.evidence
+        for answer in files.evidence
     )
 
 
